@@ -1,0 +1,81 @@
+// What the ranks of a node share beside their slabs: one control region a rank,
+// which every rank of the node may write, and the membership, which the guard
+// alone may write. Both are memory of several processes: only lock-free atomics
+// and plain data, no pointers, no constructors that run twice. All zero is the
+// initial state. A wild write into a control region may delay a program; it
+// must never crash the runtime, so nothing read from here is trusted as an
+// index or a length without a check.
+#ifndef WEFT_RUNTIME_BASE_CONTROL_LAYOUT_H_
+#define WEFT_RUNTIME_BASE_CONTROL_LAYOUT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/rank.h"
+
+namespace weft {
+
+// Two cache lines: the prefetcher fetches lines in pairs.
+inline constexpr size_t kLineBytes = 128;
+inline constexpr size_t kControlBytes = 64 * 1024;
+inline constexpr uint32_t kMaxCounters = 448;
+inline constexpr uint32_t kMaxSymmetricObjects = 4096;
+
+// Somebody may sleep here; runtime/base/doorbell.h has the protocol.
+struct alignas(kLineBytes) DoorbellLine {
+  std::atomic<uint32_t> word;   // The futex word, added to at each wake.
+  std::atomic<uint32_t> state;  // 1: somebody sleeps, or is about to.
+};
+
+// The barrier of a node's ranks; the one of the node's lowest rank is in use.
+struct NodeBarrierLines {
+  alignas(kLineBytes) std::atomic<uint64_t> missing;     // One byte a cpu, or a plain count.
+  alignas(kLineBytes) std::atomic<uint64_t> population;  // What `missing` starts from.
+  alignas(kLineBytes) std::atomic<uint64_t> generation;  // The last barrier that completed.
+  std::atomic<uint64_t> checked;  // The last generation whose entries must be compared.
+  DoorbellLine doorbell;
+};
+
+// What one rank brought to a collective call. Slot generation % 2 of its owner,
+// so that a rank that is one barrier ahead does not overwrite what is still read.
+struct alignas(kLineBytes) CollectiveEntry {
+  std::atomic<uint64_t> generation;  // Stored last, when the rank arrives.
+  std::atomic<uint64_t> kind;
+  std::atomic<uint64_t> arguments[2];
+  std::atomic<uint64_t> bitmap[kMaxSymmetricObjects / 64];
+};
+
+struct alignas(kLineBytes) CounterLine {
+  std::atomic<uint64_t> arrivals;
+};
+
+struct ControlRegion {
+  DoorbellLine doorbell;
+  NodeBarrierLines barrier;
+  CollectiveEntry entries[2];
+  CounterLine counters[kMaxCounters];
+};
+static_assert(sizeof(ControlRegion) <= kControlBytes);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+enum class MemberState : uint8_t { kAlive = 0, kLeft = 1, kDead = 2 };
+
+// Written by the guard (a lone rank's guard is itself); ranks map it read-only.
+struct Membership {
+  // Added to after every change of a state; wait loops look at this one word.
+  alignas(kLineBytes) std::atomic<uint32_t> changes;
+  std::atomic<uint32_t> dead;  // How many are dead.
+  std::atomic<uint32_t> left;  // How many have left.
+
+  alignas(kLineBytes) std::atomic<MemberState> state[kMaxRanks + 1];
+  // The wait status (waitpid) of a dead rank; -1 when it is not known.
+  alignas(kLineBytes) std::atomic<int32_t> wait_status[kMaxRanks + 1];
+
+  // Indexed by the top 16 bits of a RemotePtr (rank + 1): how many 8-byte words
+  // of that slab can be reached. 0 for null, and for a dead rank.
+  alignas(4096) std::atomic<uint64_t> limit[kMaxRanks + 1];
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_BASE_CONTROL_LAYOUT_H_
