@@ -1,0 +1,27 @@
+// One process's view of its node's shared memory: plain pointers, copied freely,
+// valid as long as the NodeMemory (runtime/memory) that made it.
+#ifndef WEFT_RUNTIME_BASE_NODE_VIEW_H_
+#define WEFT_RUNTIME_BASE_NODE_VIEW_H_
+
+#include <cstddef>
+
+#include "runtime/base/control_layout.h"
+
+namespace weft {
+
+struct NodeView {
+  Rank rank = 0;  // Whose view this is.
+  Rank size = 0;
+  std::byte* heap = nullptr;     // Slabs of all ranks, one after the other.
+  size_t slab_bytes = 0;         // The size and the stride of a slab.
+  std::byte* control_base = nullptr;  // Control regions, kControlBytes apart.
+  const Membership* membership = nullptr;
+
+  std::byte* slab(Rank r) const { return heap + r * slab_bytes; }
+  ControlRegion& control(Rank r) const {
+    return *reinterpret_cast<ControlRegion*>(control_base + r * kControlBytes);
+  }
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_BASE_NODE_VIEW_H_

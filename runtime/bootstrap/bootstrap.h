@@ -1,0 +1,77 @@
+// How the ranks of a job find each other: who am I, a key-value store to publish
+// addresses and keys in, and the word of who died. One interface, several
+// sources; Discover picks the one that this process was started under.
+//
+// Threads: any thread may call; one call is served at a time. Calls block, at
+// most until their deadline, and end early with kUnavailable naming the rank
+// when a death makes them impossible.
+#ifndef WEFT_RUNTIME_BOOTSTRAP_BOOTSTRAP_H_
+#define WEFT_RUNTIME_BOOTSTRAP_BOOTSTRAP_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "runtime/base/unique_fd.h"
+#include "weft/rank.h"
+
+namespace weft {
+
+// The node's shared memory as descriptors; runtime/memory makes and maps them.
+struct NodeFds {
+  UniqueFd heap;
+  UniqueFd control;
+  UniqueFd membership;
+};
+
+// What every rank of a node must ask for alike.
+struct MemoryShape {
+  uint64_t slab_bytes = 0;   // A multiple of the page size.
+  uint64_t local_bytes = 0;  // The part of a slab that is not symmetric.
+};
+
+class Bootstrap {
+ public:
+  inline static constexpr size_t kMaxKeyBytes = 256;
+  inline static constexpr size_t kMaxValueBytes = 16 * 1024;
+
+  virtual ~Bootstrap() = default;
+
+  virtual Rank rank() const = 0;
+  virtual Rank size() const = 0;
+  virtual std::string_view source() const = 0;  // "weftrun", "lone"
+
+  // Collective over the node's ranks: their shared memory, made once all have
+  // asked for the same shape. kInvalidArgument on every rank, naming one that
+  // differs, otherwise. nullopt: this source shares none, make your own.
+  virtual absl::StatusOr<std::optional<NodeFds>> ShareMemory(const MemoryShape& shape,
+                                                             absl::Time deadline) = 0;
+
+  // A put is visible to every rank after the next Fence. Keys are put once.
+  virtual absl::Status Put(std::string_view key, std::string_view value) = 0;
+  virtual absl::StatusOr<std::string> Get(std::string_view key, absl::Time deadline) = 0;
+
+  // Collective over all ranks.
+  virtual absl::Status Fence(absl::Time deadline) = 0;
+
+  // Says that this rank is done: the membership shows it as left.
+  virtual absl::Status Leave() = 0;
+
+  // Ends the job with `code`, telling its user `message`. Returns once the
+  // request is on its way; the caller ends itself.
+  virtual void Abort(int code, std::string_view message) = 0;
+
+  // A rank that is known to have died and was not reported before; never blocks.
+  virtual std::optional<Rank> NextDeath() = 0;
+};
+
+// The source that this process was started under: weftrun, or none (a lone
+// rank). kFailedPrecondition under another launcher, naming what to use.
+absl::StatusOr<std::unique_ptr<Bootstrap>> Discover();
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_BOOTSTRAP_BOOTSTRAP_H_

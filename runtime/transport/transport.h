@@ -1,0 +1,177 @@
+// The one seam between the runtime and a network.
+//
+// A Transport moves bytes between this process and its peers' registered
+// memory. It neither queues beyond what it has accepted, retries, stages nor
+// ends the process: the Engine above it does the first three, once for all
+// transports, and nobody the last.
+//
+// Threads: Serve may run beside everything else. All other methods are called
+// by one thread at a time; the Engine holds a lock a transport.
+#ifndef WEFT_RUNTIME_TRANSPORT_TRANSPORT_H_
+#define WEFT_RUNTIME_TRANSPORT_TRANSPORT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "weft/rank.h"
+
+namespace weft {
+
+// Memory of this rank that peers may reach.
+struct Segment {
+  enum class Kind : uint8_t { kSlab, kControl };
+  Kind kind;
+  std::span<std::byte> bytes;
+};
+
+// A peer's segment as seen from here. Trivially copyable; made by Import, and
+// only the transport that made it reads `base` and `key`.
+struct RemoteRegion {
+  std::byte* mapped = nullptr;  // Non-null iff loads and stores reach it.
+  uint64_t base = 0;
+  uint64_t key = 0;
+  uint64_t length = 0;
+};
+
+// Small operations, notifications and atomics to a peer share one ordered lane;
+// what the Engine does not copy rides the bulk lane, so that it does not hold
+// the small ones up.
+enum class Lane : uint8_t { kSmall, kBulk };
+
+// What a put raises at its target once its data is visible there.
+enum class Ride : uint8_t {
+  kNone,
+  kCounter,    // Adds 1 to notification counter `operand`.
+  kSetSignal,  // Stores `operand` to the word at `compare` (an offset in `region`).
+  kAddSignal,  // Adds `operand` to it.
+};
+
+// One one-sided operation. Exactly a cache line, so that a burst is an array.
+struct Op {
+  enum class Kind : uint8_t {
+    kPut,
+    kGet,
+    // The atomics, on an aligned word of `length` 4 or 8 bytes. All but kSet
+    // write the word's old value to `local` unless that is null.
+    kFetchAdd,
+    kCompareSwap,  // Stores `operand` iff the word equals `compare`.
+    kSwap,
+    kFetch,
+    kSet,
+    kAnd,
+    kOr,
+    kXor,
+  };
+
+  Kind kind = Kind::kPut;
+  Ride ride = Ride::kNone;  // Puts only.
+  Lane lane = Lane::kSmall;
+  bool fenced = false;     // Starts after all earlier operations to that peer.
+  uint32_t local_key = 0;  // Of registered source memory, where the transport needs that.
+  uint64_t token = 0;      // Comes back in exactly one Event. 0: none is wanted.
+  const RemoteRegion* region = nullptr;
+  uint64_t offset = 0;
+  void* local = nullptr;  // Source of a put, destination of all others.
+  uint64_t length = 0;
+  uint64_t operand = 0;
+  uint64_t compare = 0;
+};
+static_assert(sizeof(Op) == 64);
+
+// Something the network has to tell us.
+struct Event {
+  enum class Kind : uint8_t { kCompleted, kConnected, kPeerDown };
+  enum class Result : uint8_t {
+    kOk,
+    kPeerDown,    // The peer, or its lane, is gone: in doubt, never repeated.
+    kBadAddress,  // Out of the region; nothing was moved.
+    kInternal,
+  };
+
+  uint64_t token = 0;  // kCompleted only.
+  Rank peer = 0;
+  Kind kind = Kind::kCompleted;
+  Result result = Result::kOk;
+};
+static_assert(sizeof(Event) == 16);
+
+// What a waiter needs in order to sleep until Poll has something.
+struct Armed {
+  bool ready = false;  // Something has already arrived: do not sleep.
+  int fd = -1;         // Readable when something arrives; -1: the rank's doorbell rings.
+  absl::Time at = absl::InfiniteFuture();  // Poll again by then in any case.
+};
+
+// A registered segment; deregisters when destroyed.
+class Registration {
+ public:
+  virtual ~Registration() = default;
+  virtual std::string key() const = 0;  // Opaque: for the peers' Import.
+  virtual uint32_t local_key() const { return 0; }
+};
+
+class Transport {
+ public:
+  struct Caps {
+    std::string_view name;
+    bool needs_registered_source = false;  // Op::local must lie in a registered segment.
+    bool atomics_match_cpu = false;        // Exclude this host's own atomics.
+    uint32_t max_inline = 0;               // Puts this short need no registered source.
+    uint64_t max_length = UINT64_MAX;      // The Engine splits what is longer.
+  };
+
+  virtual ~Transport() = default;
+  virtual const Caps& caps() const = 0;
+
+  // --- Control path: may block, allocate and log. ----------------------------
+
+  virtual absl::StatusOr<std::unique_ptr<Registration>> Register(const Segment& segment) = 0;
+
+  // All that a peer needs in order to Connect to us, as one opaque blob.
+  virtual std::string Address() const = 0;
+
+  // Idempotent, from either side or both at once. Done when Poll yields kConnected,
+  // once for each call that returned OK.
+  virtual absl::Status Connect(Rank peer, std::string_view address) = 0;
+
+  virtual absl::StatusOr<RemoteRegion> Import(Rank peer, std::string_view key) = 0;
+
+  // Every outstanding operation to `peer` on `lane` ends as kPeerDown, local
+  // memory of those operations is not touched any more once this returns, and
+  // nothing from them lands there afterwards. The bulk lane can be used again;
+  // abandoning the small lane abandons the peer for good, its bulk lane too,
+  // and nothing from that peer lands here afterwards.
+  virtual void Abandon(Rank peer, Lane lane) = 0;
+
+  // --- Data path: never blocks, allocates, logs or fails. ---------------------
+
+  // Starts a prefix of `ops`, all to `peer`, with at most one doorbell, and
+  // returns its length. Short means that this peer is full: Poll, then post the
+  // rest. It says nothing of other peers. Unless `fenced`, operations may be
+  // carried out in any order; a ride follows the data of its own put, and what
+  // is before a fence. A single aligned value of 1, 2, 4 or 8 bytes is not torn.
+  //
+  // Every non-zero token comes back in exactly one Event, whatever happens to
+  // the peer, the queue or the device.
+  virtual size_t Post(Rank peer, std::span<const Op> ops) = 0;
+
+  // Fills a prefix of `events`; returns its length.
+  virtual size_t Poll(std::span<Event> events) = 0;
+
+  // --- Waiting. ----------------------------------------------------------------
+
+  virtual Armed Arm() = 0;
+
+  // Answers peers until `deadline`; returns at once where nothing needs an answer.
+  virtual void Serve(absl::Time deadline) = 0;
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_TRANSPORT_TRANSPORT_H_
