@@ -15,24 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "runtime/base/unique_fd.h"
+#include "runtime/base/deadline.h"
+#include "runtime/base/node_fds.h"
 #include "weft/rank.h"
 
 namespace weft {
-
-// The node's shared memory as descriptors; runtime/memory makes and maps them.
-struct NodeFds {
-  UniqueFd heap;
-  UniqueFd control;
-  UniqueFd membership;
-};
-
-// What every rank of a node must ask for alike.
-struct MemoryShape {
-  uint64_t slab_bytes = 0;   // A multiple of the page size.
-  uint64_t local_bytes = 0;  // The part of a slab that is not symmetric.
-};
 
 class Bootstrap {
  public:
@@ -49,14 +36,14 @@ class Bootstrap {
   // asked for the same shape. kInvalidArgument on every rank, naming one that
   // differs, otherwise. nullopt: this source shares none, make your own.
   virtual absl::StatusOr<std::optional<NodeFds>> ShareMemory(const MemoryShape& shape,
-                                                             absl::Time deadline) = 0;
+                                                             Deadline deadline) = 0;
 
   // A put is visible to every rank after the next Fence. Keys are put once.
   virtual absl::Status Put(std::string_view key, std::string_view value) = 0;
-  virtual absl::StatusOr<std::string> Get(std::string_view key, absl::Time deadline) = 0;
+  virtual absl::StatusOr<std::string> Get(std::string_view key, Deadline deadline) = 0;
 
   // Collective over all ranks.
-  virtual absl::Status Fence(absl::Time deadline) = 0;
+  virtual absl::Status Fence(Deadline deadline) = 0;
 
   // Says that this rank is done: the membership shows it as left.
   virtual absl::Status Leave() = 0;

@@ -19,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
+#include "runtime/base/deadline.h"
 #include "weft/rank.h"
 
 namespace weft {
@@ -106,7 +106,7 @@ static_assert(sizeof(Event) == 16);
 struct Armed {
   bool ready = false;  // Something has already arrived: do not sleep.
   int fd = -1;         // Readable when something arrives; -1: the rank's doorbell rings.
-  absl::Time at = absl::InfiniteFuture();  // Poll again by then in any case.
+  Deadline at;           // Poll again by then in any case.
 };
 
 // A registered segment; deregisters when destroyed.
@@ -170,7 +170,7 @@ class Transport {
   virtual Armed Arm() = 0;
 
   // Answers peers until `deadline`; returns at once where nothing needs an answer.
-  virtual void Serve(absl::Time deadline) = 0;
+  virtual void Serve(Deadline deadline) = 0;
 };
 
 }  // namespace weft

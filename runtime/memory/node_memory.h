@@ -1,0 +1,69 @@
+// The node's shared memory: who makes it, and how a rank maps it.
+//
+// Three sealed memfds, named nowhere: the heap (all slabs at a fixed stride),
+// the control regions, and the membership, which only its maker can write. They
+// live as long as somebody has them mapped or open, so that nothing is left
+// behind whatever dies. Shrinking is sealed off, so a mapped page never faults
+// with SIGBUS.
+#ifndef WEFT_RUNTIME_MEMORY_NODE_MEMORY_H_
+#define WEFT_RUNTIME_MEMORY_NODE_MEMORY_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/base/control_layout.h"
+#include "runtime/base/mapping.h"
+#include "runtime/base/node_fds.h"
+#include "runtime/base/node_view.h"
+#include "weft/rank.h"
+
+namespace weft {
+
+// The maker's side: weftrun's guard, or a lone rank itself. It alone writes the
+// membership. Not thread-safe.
+class NodeAuthority {
+ public:
+  // Errors name the limit, what was needed, and the cure.
+  static absl::StatusOr<NodeAuthority> Create(Rank size, const MemoryShape& shape);
+
+  // Descriptors to hand out; the membership's cannot be mapped writable.
+  absl::StatusOr<NodeFds> Duplicate() const;
+
+  // Publishes a death or a leave, closes a dead rank's limit, and wakes everybody.
+  // `wait_status` as of waitpid; -1 when it is not known.
+  void MarkDead(Rank rank, int wait_status);
+  void MarkLeft(Rank rank);
+
+ private:
+  NodeAuthority() = default;
+  void Publish(Rank rank, MemberState state, std::atomic<uint32_t>& count);
+
+  Rank size_ = 0;
+  NodeFds fds_;
+  Mapping control_;
+  Mapping membership_;
+};
+
+// A rank's side. The mappings last as long as the object.
+class NodeMemory {
+ public:
+  static absl::StatusOr<NodeMemory> Map(const NodeFds& fds, Rank rank, Rank size,
+                                        const MemoryShape& shape);
+
+  NodeView view() const;
+
+ private:
+  NodeMemory() = default;
+
+  Rank rank_ = 0;
+  Rank size_ = 0;
+  size_t slab_bytes_ = 0;
+  Mapping heap_;
+  Mapping control_;
+  Mapping membership_;
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_MEMORY_NODE_MEMORY_H_
