@@ -12,8 +12,8 @@ namespace weft {
 struct NodeView {
   Rank rank = 0;  // Whose view this is.
   Rank size = 0;
-  std::byte* heap = nullptr;     // Slabs of all ranks, one after the other.
-  size_t slab_bytes = 0;         // The size and the stride of a slab.
+  std::byte* heap = nullptr;          // Slabs of all ranks, one after the other.
+  size_t slab_bytes = 0;              // The size and the stride of a slab.
   std::byte* control_base = nullptr;  // Control regions, kControlBytes apart.
   const Membership* membership = nullptr;
 

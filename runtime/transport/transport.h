@@ -106,7 +106,7 @@ static_assert(sizeof(Event) == 16);
 struct Armed {
   bool ready = false;  // Something has already arrived: do not sleep.
   int fd = -1;         // Readable when something arrives; -1: the rank's doorbell rings.
-  Deadline at;           // Poll again by then in any case.
+  Deadline at;         // Poll again by then in any case.
 };
 
 // A registered segment; deregisters when destroyed.
