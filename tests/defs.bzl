@@ -1,4 +1,16 @@
-"""The test macro of Weft."""
+"""The test macros of Weft.
+
+Tags that tools/test understands, beside Bazel's own ("exclusive", "cpu:2", ...):
+
+  no-sanitizer  runs natively only: what a sanitizer cannot see (a shell script),
+                what it slows down beyond use, or what measures time
+  tsan          runs under ThreadSanitizer too: threads in one process
+
+A test that starts more processes or threads than a core holds gets "cpu:2"; one whose
+outcome other tests could disturb (it fills the machine) gets "exclusive".
+"""
+
+load("//tests/nocompile:nocompile.bzl", "nocompile_test")
 
 def weft_test(name, deps = [], **kwargs):
     """A cc_test on GoogleTest with its main; the source is <name>.cc unless srcs is given."""
@@ -7,5 +19,65 @@ def weft_test(name, deps = [], **kwargs):
         srcs = kwargs.pop("srcs", [name + ".cc"]),
         size = kwargs.pop("size", "small"),
         deps = deps + ["@com_google_googletest//:gtest_main"],
+        **kwargs
+    )
+
+def weft_fuzz_test(name, deps = [], runs = 100000, **kwargs):
+    """A fuzz target: <name>.cc (or srcs) with one LLVMFuzzerTestOneInput.
+
+    A plain test replays the files of <name>_corpus/ (optional), then `runs` mutations of
+    them from a fixed seed; WEFT_SEEDS=N in the environment (--test_env) makes it N times
+    as many. With --config=fuzz the same target is a libFuzzer program:
+      bazel run --config=fuzz //tests/fuzz:<name> -- -max_total_time=60 CORPUS_FOLDER
+
+    Args:
+      name: the target's name, by convention <what>_fuzz.
+      deps: what the source uses.
+      runs: mutations in a plain test; it should take a few seconds.
+      **kwargs: passed to cc_test.
+    """
+    corpus = native.glob([name + "_corpus/*"])
+    native.cc_test(
+        name = name,
+        srcs = kwargs.pop("srcs", [name + ".cc"]),
+        size = kwargs.pop("size", "small"),
+        args = select({
+            "//tests/fuzz:libfuzzer": ["-max_total_time=30"],
+            "//conditions:default": ["--runs=%d" % runs] + ["$(rootpath %s)" % f for f in corpus],
+        }),
+        data = corpus + kwargs.pop("data", []),
+        linkopts = select({
+            "//tests/fuzz:libfuzzer": ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
+        deps = deps + select({
+            "//tests/fuzz:libfuzzer": [],
+            "//conditions:default": ["//tests/fuzz:replay_main"],
+        }),
+        **kwargs
+    )
+
+def weft_nocompile_test(name, deps = [], tags = [], **kwargs):
+    """Misuse that has to be a compile error: the cases in a source.
+
+    The source is common code (#include lines) followed by cases:
+
+      // MISUSE(name): regular expression
+      ...
+      // CORRECTED
+      ...
+      // END
+
+    The target <what>_test has the source <what>.cc, unless src is given. Common code and a case's misuse must fail to compile with a message that matches;
+    common code with all corrected forms must compile without a warning. Each case is in
+    a namespace of its own, and is a test case of its own.
+    """
+    nocompile_test(
+        name = name,
+        src = kwargs.pop("src", name[:-len("_test")] + ".cc"),
+        size = kwargs.pop("size", "small"),
+        # The compiler's front end does the work: a sanitizer has nothing to see.
+        tags = tags + ["no-sanitizer"],
+        deps = deps,
         **kwargs
     )

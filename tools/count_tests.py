@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Counts single test cases in Bazel's build event files; prints 'N passed, N failed'.
+
+  tools/count_tests.py [--failed=WHAT]... EVENTS.json...
+
+The cases are those of each test.xml (GoogleTest writes one per shard). What fails
+without a failed case (a crash, a time-out, a target that does not build, a run
+that ended early) counts as one failure, as does each --failed. The exit status is 0
+only when something passed and nothing failed.
+"""
+import argparse
+import json
+import os
+import sys
+import urllib.parse
+import xml.etree.ElementTree as ET
+
+
+def count_cases(path):
+    """Returns (passed, failed names, skipped) of one test.xml."""
+    passed, failed, skipped = 0, [], 0
+    try:
+        root = ET.parse(path).getroot()
+    except (OSError, ET.ParseError):
+        return 0, [], 0
+    for case in root.iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed.append("%s.%s" % (case.get("classname"), case.get("name")))
+        elif case.find("skipped") is not None or case.get("status") == "notrun":
+            skipped += 1
+        else:
+            passed += 1
+    return passed, failed, skipped
+
+
+def xml_path(result):
+    """The file of a test result's test.xml, or ''."""
+    for output in result.get("testActionOutput", ()):
+        uri = output.get("uri", "")
+        if output["name"] == "test.xml" and uri.startswith("file://"):
+            return urllib.parse.unquote(uri[len("file://"):])
+    return ""
+
+
+def read_events(path):
+    """Returns ({(label, run, shard): last result}, labels that did not build, complete)."""
+    results, broken, complete = {}, set(), False
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except json.JSONDecodeError:
+                return results, broken, False
+            ident = event.get("id", {})
+            if "testResult" in ident:
+                key = ident["testResult"]
+                results[key["label"], key.get("run"), key.get("shard")] = event["testResult"]
+            elif "targetCompleted" in ident:
+                if not event.get("completed", {}).get("success"):
+                    broken.add(ident["targetCompleted"]["label"])
+            elif "finished" in event:
+                # PARSING_FAILURE, ANALYSIS_FAILURE ... end a run before its tests.
+                code = event["finished"].get("exitCode", {}).get("name", "")
+                complete = code in ("SUCCESS", "TESTS_FAILED", "BUILD_FAILURE")
+    return results, broken, complete
+
+
+def count_run(path):
+    """Returns (passed, failures, skipped) of one run of Bazel."""
+    stage = os.path.splitext(os.path.basename(path))[0]
+    results, broken, complete = read_events(path)
+    passed, failures, skipped = 0, [], 0
+    for (label, _, shard), result in sorted(results.items(), key=str):
+        case_passed, case_failed, case_skipped = count_cases(xml_path(result))
+        status = result.get("status", "NO_STATUS")
+        if status not in ("PASSED", "FLAKY") and not case_failed:
+            case_failed = [status + (" (shard %s)" % shard if shard else "")]
+        elif status == "PASSED" and not case_passed + case_skipped and not case_failed:
+            case_failed = ["passed without a single test case"]
+        passed += case_passed
+        skipped += case_skipped
+        failures += ["%s: %s: %s" % (stage, label, case) for case in case_failed]
+    failures += ["%s: %s: does not build" % (stage, label)
+                 for label in sorted(broken - {key[0] for key in results})]
+    if not complete:
+        failures.append("%s: the run ended early" % stage)
+    return passed, failures, skipped
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--failed", action="append", default=[])
+    parser.add_argument("events", nargs="*")
+    args = parser.parse_args()
+    passed, failures, skipped = 0, list(args.failed), 0
+    for path in args.events:
+        counts = count_run(path)
+        passed += counts[0]
+        failures += counts[1]
+        skipped += counts[2]
+    if not passed and not failures:
+        failures.append("no test ran")
+    for failure in failures:
+        print("FAILED %s" % failure)
+    if skipped:
+        print("%d skipped" % skipped)
+    print("%d passed, %d failed" % (passed, len(failures)))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
