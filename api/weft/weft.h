@@ -1,0 +1,20 @@
+// Weft: distributed shared memory on one-sided operations and atomics. This one
+// header brings the whole public interface, but for weft/try.h.
+#ifndef WEFT_WEFT_H_
+#define WEFT_WEFT_H_
+
+#include "weft/access.h"
+#include "weft/allocate.h"
+#include "weft/atomics.h"
+#include "weft/future.h"
+#include "weft/main.h"
+#include "weft/notification.h"
+#include "weft/order.h"
+#include "weft/rank.h"
+#include "weft/remote_ptr.h"
+#include "weft/ride.h"
+#include "weft/symmetric.h"
+#include "weft/team.h"
+#include "weft/world.h"
+
+#endif  // WEFT_WEFT_H_

@@ -1,0 +1,78 @@
+// World: this process's membership of its job.
+#ifndef WEFT_WORLD_H_
+#define WEFT_WORLD_H_
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "weft/rank.h"
+#include "weft/team.h"
+
+namespace weft {
+
+// Move-only; one a process. Leaves when destroyed.
+class World {
+ public:
+  // What is zero comes from the environment, else has its default. All ranks
+  // must ask for the same sizes.
+  struct Options {
+    // A rank's part of the global heap, in bytes, rounded up to whole pages:
+    // WEFT_HEAP_BYTES, 256 MiB. Committed when touched.
+    size_t heap_bytes = 0;
+    // The part of it for Allocate; the rest is for Symmetric: WEFT_LOCAL_BYTES, a
+    // quarter of heap_bytes.
+    size_t local_bytes = 0;
+    // By when an operation must be complete: WEFT_DEADLINE (such as 30s, 500ms,
+    // inf), 30 s.
+    absl::Duration deadline = absl::ZeroDuration();
+    // By when a wait or a barrier must be over: WEFT_WAIT_DEADLINE, 10 min.
+    absl::Duration wait_deadline = absl::ZeroDuration();
+  };
+
+  // Joins the job that this process was started in: by weftrun, or as rank 0 of 1
+  // by nobody. Collective; blocks until all ranks have joined, at most the waits'
+  // deadline. Errors: kInvalidArgument, bad or different options (names a rank);
+  // kResourceExhausted, names limit, need and cure; kUnavailable, a rank is dead
+  // or has ended without joining; kFailedPrecondition, joined already, or started
+  // by a launcher that Weft does not know.
+  static absl::StatusOr<World> Join(const Options& options);
+
+  World(World&&) = default;
+  World& operator=(World&& other);
+  // Leave, with errors dropped.
+  ~World();
+
+  // Flushes, then leaves the job: blocks until all ranks have left or died, at
+  // most the waits' deadline, since peers may still read this rank's slab.
+  // Returns what the flush had to report. Everything that refers to this world
+  // gets kFailedPrecondition afterwards. A process that joined and ends without
+  // leaving has failed, even with status 0.
+  absl::Status Leave();
+
+  // Ends the whole job with exit status `code` (1 to 255), and this process with
+  // it. The job's launcher tells `message`.
+  [[noreturn]] static void Abort(int code, std::string_view message = {});
+
+  Rank rank() const { return rank_; }
+  Rank size() const { return size_; }
+
+  // The team of all ranks.
+  Team team() const { return *team_; }
+  operator Team() const { return *team_; }
+  absl::Status Barrier() const { return team_->Barrier(); }
+
+ private:
+  friend class internal::Runtime;
+  explicit World(Team team);
+
+  std::optional<Team> team_;  // Empty once left or moved from.
+  Rank rank_ = 0;
+  Rank size_ = 0;
+};
+
+}  // namespace weft
+#endif  // WEFT_WORLD_H_
