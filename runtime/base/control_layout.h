@@ -30,10 +30,12 @@ struct alignas(kLineBytes) DoorbellLine {
 
 // The barrier of a node's ranks; the one of the node's lowest rank is in use.
 struct NodeBarrierLines {
-  alignas(kLineBytes) std::atomic<uint64_t> missing;     // One byte a cpu, or a plain count.
-  alignas(kLineBytes) std::atomic<uint64_t> population;  // What `missing` starts from.
+  // Who has arrived: one byte a cpu, reset by the last; or a plain count of all.
+  alignas(kLineBytes) std::atomic<uint64_t> arrived;
+  alignas(kLineBytes) std::atomic<uint64_t> population;  // One byte a cpu: who is there.
   alignas(kLineBytes) std::atomic<uint64_t> generation;  // The last barrier that completed.
-  std::atomic<uint64_t> checked;  // The last generation whose entries must be compared.
+  // Slot generation % 2: the generation whose entries must be compared.
+  std::atomic<uint64_t> checked[2];
   DoorbellLine doorbell;
 };
 

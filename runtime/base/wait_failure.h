@@ -1,0 +1,26 @@
+// What to tell the caller of a wait that another rank's end has made vain: which
+// rank, and how it ended. Stateless; any thread may call.
+#ifndef WEFT_RUNTIME_BASE_WAIT_FAILURE_H_
+#define WEFT_RUNTIME_BASE_WAIT_FAILURE_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "runtime/base/control_layout.h"
+
+namespace weft {
+
+// The lowest of ranks 0 .. size - 1 in that state. One load while there is none.
+std::optional<Rank> LowestDead(const Membership& membership, Rank size);
+std::optional<Rank> LowestLeft(const Membership& membership, Rank size);
+
+// "killed by signal 9 (Killed)", "exited with status 3", or that it is not known.
+std::string DescribeWaitStatus(int wait_status);
+
+// kUnavailable: "<what>: rank 3 died: killed by signal 9 (Killed)", or that it left.
+absl::Status LostRankError(const Membership& membership, Rank rank, std::string_view what);
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_BASE_WAIT_FAILURE_H_
