@@ -10,6 +10,7 @@
 #ifndef WEFT_RUNTIME_ENGINE_ENGINE_H_
 #define WEFT_RUNTIME_ENGINE_ENGINE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -82,8 +83,9 @@ class Engine {
   // Start and Finish.
   absl::Status Run(const Request& request, Deadline deadline);
 
-  // Starts an operation that ends at Flush. An error is recorded for it. Values
-  // up to 8 bytes are copied; a longer source stays the caller's until Flush.
+  // Starts an operation that ends at Flush. An error is recorded for it. A source
+  // up to kMaxStagedBytes is copied; the memory of a longer one, and a get's
+  // destination, must stay valid until Flush has returned.
   void Post(const Request& request, Deadline deadline);
 
   // Records an error against `peer`, for Flush: a post that could not start.
@@ -100,6 +102,10 @@ class Engine {
 
   // Flush of all peers: finishes the live ones before it reports.
   absl::Status FlushAll(Deadline deadline);
+
+  // Not 0 while an operation is outstanding, and for good once an error was
+  // recorded: as long as it is 0 there is nothing to flush.
+  const std::atomic<uint32_t>& unsettled() const;
 
   // Polls, and starts what was held back.
   void Progress();
