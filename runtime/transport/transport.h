@@ -73,7 +73,7 @@ struct Op {
   Kind kind = Kind::kPut;
   Ride ride = Ride::kNone;  // Puts only.
   Lane lane = Lane::kSmall;
-  bool fenced = false;     // Starts after all earlier operations to that peer.
+  bool fenced = false;     // Starts after all earlier operations to that peer on its lane.
   uint32_t local_key = 0;  // Of registered source memory, where the transport needs that.
   uint64_t token = 0;      // Comes back in exactly one Event. 0: none is wanted.
   const RemoteRegion* region = nullptr;
@@ -154,9 +154,12 @@ class Transport {
 
   // Starts a prefix of `ops`, all to `peer`, with at most one doorbell, and
   // returns its length. Short means that this peer is full: Poll, then post the
-  // rest. It says nothing of other peers. Unless `fenced`, operations may be
-  // carried out in any order; a ride follows the data of its own put, and what
-  // is before a fence. A single aligned value of 1, 2, 4 or 8 bytes is not torn.
+  // rest. It says nothing of other peers. Operations may be carried out in any
+  // order, but a `fenced` one and all after it on its lane start after all before
+  // it there; across lanes nothing is ordered, the Engine waits. A ride follows
+  // the data of its own put. A single aligned value of 1, 2, 4 or 8 bytes is not
+  // torn. The ops are the caller's again on return; what `local` and `region`
+  // point to, when the Event is there.
   //
   // Every non-zero token comes back in exactly one Event, whatever happens to
   // the peer, the queue or the device.
