@@ -86,10 +86,10 @@ absl::StatusOr<std::unique_ptr<Registration>> ShmTransport::Register(const Segme
                                : reinterpret_cast<const std::byte*>(&node_.control(node_.rank));
   const size_t bytes = slab ? node_.slab_bytes : kControlBytes;
   if (segment.bytes.data() != base || segment.bytes.size() != bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the shm transport can register only rank ", node_.rank, "'s own ",
-        slab ? "slab" : "control region", " of ", bytes, " bytes, not ", segment.bytes.size(),
-        " bytes elsewhere: peers find them at a fixed place"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the shm transport can register only rank ", node_.rank, "'s own ",
+                     slab ? "slab" : "control region", " of ", bytes, " bytes, not ",
+                     segment.bytes.size(), " bytes elsewhere: peers find them at a fixed place"));
   }
   const Blob key = {.kind = slab ? Blob::kSlabKey : Blob::kControlKey, .rank = node_.rank};
   return std::make_unique<ShmRegistration>(key.Encode());
