@@ -1,0 +1,353 @@
+#include "runtime/engine/engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/in_doubt.h"
+#include "runtime/engine/engine_impl.h"
+#include "runtime/transport/bounds.h"
+
+namespace weft {
+namespace {
+
+bool IsAtomic(Op::Kind kind) { return kind != Op::Kind::kPut && kind != Op::Kind::kGet; }
+
+const char* NameOf(Op::Kind kind) {
+  switch (kind) {
+    case Op::Kind::kPut:
+      return "put";
+    case Op::Kind::kGet:
+      return "get";
+    case Op::Kind::kFetchAdd:
+      return "fetch-add";
+    case Op::Kind::kCompareSwap:
+      return "compare-swap";
+    case Op::Kind::kSwap:
+      return "swap";
+    case Op::Kind::kFetch:
+      return "fetch";
+    case Op::Kind::kSet:
+      return "set";
+    case Op::Kind::kAnd:
+      return "and";
+    case Op::Kind::kOr:
+      return "or";
+    case Op::Kind::kXor:
+      return "xor";
+  }
+  return "operation";
+}
+
+std::string Describe(const Slot& slot) {
+  return absl::StrCat(NameOf(slot.op.kind), " of ", slot.op.length, " bytes at offset ",
+                      slot.op.offset, " of rank ", slot.peer);
+}
+
+// How often to look, a pause apart, before a wait yields.
+constexpr int kSpins = 200;
+
+}  // namespace
+
+Engine::Impl::Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory)
+    : transport_(std::move(transport)),
+      node_(node),
+      directory_(std::move(directory)),
+      spins_(Oversubscribed(node.size) ? 0 : kSpins),
+      peers_(node.size) {}
+
+Engine::Impl::~Impl() {
+  for (const Peer* peer : used_) transport_->Abandon(peer->rank, Lane::kSmall);
+}
+
+absl::Status Engine::Impl::Check(const Request& request) const {
+  if (request.peer >= node_.size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no rank ", request.peer, " in a job of ", node_.size, " ranks"));
+  }
+  if (IsAtomic(request.kind) && request.length != 4 && request.length != 8) {
+    return absl::InvalidArgumentError(absl::StrCat("a ", NameOf(request.kind), " on rank ",
+                                                   request.peer, " of ", request.length,
+                                                   " bytes: atomics are of 4 or 8 bytes"));
+  }
+  if (request.ride != Ride::kNone && request.kind != Op::Kind::kPut) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a notification or signal rides on puts only, not on a ", NameOf(request.kind)));
+  }
+  if (request.ride == Ride::kCounter && request.operand >= kMaxCounters) {
+    return absl::InvalidArgumentError(absl::StrCat("notification counter ", request.operand,
+                                                   ": a rank has ", kMaxCounters, " of them"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Impl::CheckAddress(const Peer& peer, const Request& request) const {
+  const bool slab = request.segment == Segment::Kind::kSlab;
+  const uint64_t size = (slab ? peer.slab : peer.control).length;
+  const auto where = [&](uint64_t offset, uint64_t length) {
+    return absl::StrCat(NameOf(request.kind), " of ", length, " bytes at offset ", offset,
+                        " of rank ", peer.rank, "'s ", slab ? "slab" : "control region", " of ",
+                        size, " bytes");
+  };
+  if (!InBounds(request.offset, request.length, size)) {
+    return absl::OutOfRangeError(
+        absl::StrCat(where(request.offset, request.length), ": out of it; nothing was moved"));
+  }
+  if (IsAtomic(request.kind) && request.offset % request.length != 0) {
+    return absl::OutOfRangeError(absl::StrCat(where(request.offset, request.length),
+                                              ": not aligned to its length; nothing was moved"));
+  }
+  const bool signal = request.ride == Ride::kSetSignal || request.ride == Ride::kAddSignal;
+  if (signal && (!InBounds(request.compare, 8, size) || request.compare % 8 != 0)) {
+    return absl::OutOfRangeError(absl::StrCat(where(request.offset, request.length),
+                                              " with a signal at offset ", request.compare,
+                                              ": not an aligned word of it; nothing was moved"));
+  }
+  return absl::OkStatus();
+}
+
+Engine::Impl::Peer& Engine::Impl::PeerOf(Rank rank) {
+  std::unique_ptr<Peer>& peer = peers_[rank];
+  if (peer == nullptr) {
+    peer = std::make_unique<Peer>(rank);
+    used_.push_back(peer.get());
+  }
+  return *peer;
+}
+
+absl::Status Engine::Impl::EnsureConnected(Lock& lock, Peer& peer, Deadline deadline) {
+  if (peer.gone || IsDead(peer.rank)) {
+    PeerGone(peer);
+    return GoneError(peer.rank, "cannot start the operation");
+  }
+  switch (peer.state) {
+    case Peer::State::kConnecting:  // Operations queue up until it is.
+    case Peer::State::kConnected:
+      return absl::OkStatus();
+    case Peer::State::kLookingUp:
+      if (!Await(lock, deadline,
+                 [&] { return peer.gone || peer.state != Peer::State::kLookingUp; })) {
+        return absl::DeadlineExceededError(
+            absl::StrCat("rank ", peer.rank, " had not been found when the deadline passed"));
+      }
+      return EnsureConnected(lock, peer, deadline);
+    case Peer::State::kNew:
+      break;
+  }
+  peer.state = Peer::State::kLookingUp;
+  lock.unlock();
+  const absl::StatusOr<PeerCard> card = directory_(peer.rank);
+  lock.lock();
+  absl::Status status = card.ok() ? Introduce(peer, *card) : card.status();
+  peer.state = status.ok() ? Peer::State::kConnecting : Peer::State::kNew;
+  completed_ = true;  // Whoever waits for this looks again.
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat("cannot connect to rank ", peer.rank, ": ", status.message()));
+}
+
+absl::Status Engine::Impl::Introduce(Peer& peer, const PeerCard& card) {
+  absl::StatusOr<RemoteRegion> slab = transport_->Import(peer.rank, card.slab_key);
+  if (!slab.ok()) return slab.status();
+  absl::StatusOr<RemoteRegion> control = transport_->Import(peer.rank, card.control_key);
+  if (!control.ok()) return control.status();
+  peer.slab = *slab;
+  peer.control = *control;
+  return transport_->Connect(peer.rank, card.address);
+}
+
+bool Engine::Impl::Reserve(const Request& request, uint32_t* index) {
+  if (ledger_.full()) return false;
+  std::byte* staged = nullptr;
+  if (!IsAtomic(request.kind) && request.length > 8 && request.length <= kMaxStagedBytes) {
+    staged = staging_.Allocate(request.length);
+    if (staged == nullptr) return false;
+  }
+  *index = ledger_.Allocate();
+  ledger_[*index].staged = staged;
+  UpdateUnsettled();
+  return true;
+}
+
+void Engine::Impl::Fill(Slot& slot, Peer& peer, const Request& request) {
+  slot.peer = peer.rank;
+  slot.lane = request.length > kMaxStagedBytes ? Lane::kBulk : Lane::kSmall;
+  slot.op = {.kind = request.kind,
+             .ride = request.ride,
+             .lane = slot.lane,
+             .region = request.segment == Segment::Kind::kSlab ? &peer.slab : &peer.control,
+             .offset = request.offset,
+             .length = request.length,
+             .operand = request.operand,
+             .compare = request.compare};
+  void* const standing = slot.staged != nullptr ? static_cast<void*>(slot.staged) : &slot.value;
+  if (request.kind == Op::Kind::kPut) {
+    if (slot.lane == Lane::kBulk) {
+      slot.op.local = const_cast<void*>(request.source);  // A put only reads it.
+    } else {
+      if (request.length > 0) std::memcpy(standing, request.source, request.length);
+      slot.op.local = standing;
+    }
+  } else if (slot.lane == Lane::kBulk) {
+    slot.op.local = request.destination;
+  } else if (request.destination != nullptr) {
+    slot.op.local = standing;
+    slot.destination = request.destination;
+  }
+
+  slot.sequence = peer.next_sequence++;
+  slot.fence = peer.fence;
+  slot.fenced = std::exchange(peer.fence_due[static_cast<size_t>(slot.lane)], false);
+  // A notification waits for earlier bulk transfers; on their lane, like this.
+  slot.fenced |= slot.lane == Lane::kBulk && slot.op.ride != Ride::kNone;
+}
+
+absl::StatusOr<uint32_t> Engine::Impl::Issue(Lock& lock, const Request& request, bool posted,
+                                             Deadline deadline) {
+  if (absl::Status status = Check(request); !status.ok()) return status;
+  Peer& peer = PeerOf(request.peer);
+  if (absl::Status status = EnsureConnected(lock, peer, deadline); !status.ok()) return status;
+  if (absl::Status status = CheckAddress(peer, request); !status.ok()) return status;
+
+  uint32_t index = Ledger::kNone;
+  const auto reserved = [&] { return peer.gone || Reserve(request, &index); };
+  if (!reserved() && !Await(lock, deadline, reserved)) {
+    return absl::DeadlineExceededError(absl::StrCat("no room for one more operation to rank ",
+                                                    peer.rank, ": ", ledger_.in_use(),
+                                                    " are outstanding; nothing was moved"));
+  }
+  if (index == Ledger::kNone) return GoneError(peer.rank, "cannot start the operation");
+
+  Slot& slot = ledger_[index];
+  slot.posted = posted;
+  Fill(slot, peer, request);
+  ledger_.Append(peer.queue(slot.lane), index);
+  if (!peer.in_backlog && !PostPeer(peer)) {
+    peer.in_backlog = true;
+    backlog_.push_back(&peer);
+  }
+  return index;
+}
+
+absl::StatusOr<Engine::Handle> Engine::Impl::Start(const Request& request, Deadline deadline) {
+  Lock lock(mutex_);
+  const absl::StatusOr<uint32_t> index = Issue(lock, request, /*posted=*/false, deadline);
+  if (!index.ok()) return index.status();
+  const Handle handle = {.slot = *index, .generation = ledger_[*index].generation};
+  ProgressLocked();
+  return handle;
+}
+
+bool Engine::Impl::Done(Handle handle) {
+  Lock lock(mutex_);
+  ProgressLocked();
+  const uint32_t index = ledger_.Find(handle.slot, handle.generation);
+  return index == Ledger::kNone || ledger_[index].state == Slot::State::kDone;
+}
+
+absl::Status Engine::Impl::Finish(Handle handle, Deadline deadline) {
+  Lock lock(mutex_);
+  const uint32_t index = ledger_.Find(handle.slot, handle.generation);
+  if (index == Ledger::kNone || ledger_[index].posted || ledger_[index].late) {
+    return absl::InternalError("an operation was finished twice, or never started");
+  }
+  Slot& slot = ledger_[index];
+  const auto done = [&] { return slot.state == Slot::State::kDone; };
+  const Rank rank = slot.peer;
+  if (done() || Await(lock, deadline, done)) {
+    if (slot.end == End::kOk) CopyResult(slot);
+    absl::Status status = Outcome(slot);
+    Release(index);
+    return status;
+  }
+
+  absl::Status status = LateError(slot);
+  const bool bulk = slot.lane == Lane::kBulk && slot.under_way > 0;
+  GiveUp(PeerOf(rank), index);
+  if (bulk) transport_->Abandon(rank, Lane::kBulk);
+  ProgressLocked();
+  return status;
+}
+
+void Engine::Impl::Post(const Request& request, Deadline deadline) {
+  Lock lock(mutex_);
+  const absl::StatusOr<uint32_t> index = Issue(lock, request, /*posted=*/true, deadline);
+  if (!index.ok()) {
+    Record(request.peer, index.status());
+  }
+  ProgressLocked();
+}
+
+void Engine::Impl::RecordError(Rank peer, absl::Status status) {
+  Lock lock(mutex_);
+  Record(peer, std::move(status));
+}
+
+void Engine::Impl::Progress() {
+  if ((unsettled_.load(std::memory_order_acquire) & ~kAnyError) == 0)
+    return;  // Nothing can arrive.
+  Lock lock(mutex_);
+  ProgressLocked();
+}
+
+absl::Status Engine::Impl::Outcome(const Slot& slot) const {
+  if (slot.end == End::kOk) return absl::OkStatus();
+  const Rank peer = slot.peer;
+  const std::string what = Describe(slot);
+  switch (slot.end) {
+    case End::kOk:
+      break;
+    case End::kNeverStarted:
+      return GoneError(peer, what);
+    case End::kCutOff: {
+      absl::Status status =
+          peers_[peer]->gone ? GoneError(peer, what)
+                             : absl::UnavailableError(absl::StrCat(
+                                   what, " was cut off when the bulk lane to rank ", peer,
+                                   " broke, or was given up for another operation that was late"));
+      return slot.op.kind == Op::Kind::kGet ? status : MarkInDoubt(std::move(status));
+    }
+    case End::kBadAddress:
+      return absl::OutOfRangeError(absl::StrCat(
+          what, ": out of its region of ", slot.op.region->length, " bytes; nothing was moved"));
+    case End::kInternal:
+      break;
+  }
+  return absl::InternalError(absl::StrCat(what, ": the transport failed it"));
+}
+
+absl::Status Engine::Impl::LateError(const Slot& slot) const {
+  const bool started = slot.under_way > 0 || slot.handed_over > 0;
+  absl::Status status = absl::DeadlineExceededError(absl::StrCat(
+      Describe(slot), " was not complete at its deadline; ",
+      started ? "it may still take effect there" : "it was not started, and will not be"));
+  return started && slot.op.kind != Op::Kind::kGet ? MarkInDoubt(std::move(status)) : status;
+}
+
+Engine::Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory)
+    : impl_(std::make_unique<Impl>(std::move(transport), node, std::move(directory))) {}
+Engine::~Engine() = default;
+
+absl::StatusOr<Engine::Handle> Engine::Start(const Request& request, Deadline deadline) {
+  return impl_->Start(request, deadline);
+}
+bool Engine::Done(Handle handle) { return impl_->Done(handle); }
+absl::Status Engine::Finish(Handle handle, Deadline deadline) {
+  return impl_->Finish(handle, deadline);
+}
+absl::Status Engine::Run(const Request& request, Deadline deadline) {
+  const absl::StatusOr<Handle> handle = impl_->Start(request, deadline);
+  return handle.ok() ? impl_->Finish(*handle, deadline) : handle.status();
+}
+void Engine::Post(const Request& request, Deadline deadline) { impl_->Post(request, deadline); }
+void Engine::RecordError(Rank peer, absl::Status status) {
+  impl_->RecordError(peer, std::move(status));
+}
+void Engine::Fence(Rank peer) { impl_->Fence(peer); }
+absl::Status Engine::Flush(Rank peer, Deadline deadline) { return impl_->Flush(peer, deadline); }
+absl::Status Engine::FlushAll(Deadline deadline) { return impl_->FlushAll(deadline); }
+void Engine::Progress() { impl_->Progress(); }
+const std::atomic<uint32_t>& Engine::unsettled() const { return impl_->unsettled(); }
+
+}  // namespace weft

@@ -1,0 +1,137 @@
+// The Engine's inside, spread over engine.cc (start, finish), progress.cc (post,
+// events, deaths) and flush.cc.
+//
+// One mutex guards everything that is not atomic. A thread that waits polls
+// under the mutex and sleeps without it, on this rank's doorbell, which whoever
+// completes an operation rings.
+#ifndef WEFT_RUNTIME_ENGINE_ENGINE_IMPL_H_
+#define WEFT_RUNTIME_ENGINE_ENGINE_IMPL_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "runtime/base/waiter.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/errors.h"
+#include "runtime/engine/ledger.h"
+#include "runtime/engine/staging.h"
+
+namespace weft {
+
+class Engine::Impl {
+ public:
+  Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory);
+  ~Impl();
+
+  absl::StatusOr<Handle> Start(const Request& request, Deadline deadline);
+  bool Done(Handle handle);
+  absl::Status Finish(Handle handle, Deadline deadline);
+  void Post(const Request& request, Deadline deadline);
+  void RecordError(Rank peer, absl::Status status);
+  void Fence(Rank peer);
+  absl::Status Flush(Rank peer, Deadline deadline);
+  absl::Status FlushAll(Deadline deadline);
+  void Progress();
+  const std::atomic<uint32_t>& unsettled() const { return unsettled_; }
+
+ private:
+  static constexpr uint32_t kLedgerCapacity = 4096;
+  static constexpr uint32_t kAnyError = uint32_t{1} << 31;
+  using Lock = std::unique_lock<std::mutex>;
+
+  // A rank that this one has operated on.
+  struct Peer {
+    enum class State : uint8_t { kNew, kLookingUp, kConnecting, kConnected };
+
+    explicit Peer(Rank r) : rank(r) {}
+    LaneQueue& queue(Lane lane) { return queues[static_cast<size_t>(lane)]; }
+
+    const Rank rank;
+    State state = State::kNew;
+    bool gone = false;        // Dead, or lost by the transport: for good.
+    bool in_backlog = false;  // Listed in backlog_.
+    RemoteRegion slab;
+    RemoteRegion control;
+    LaneQueue queues[2];         // By Lane.
+    uint64_t next_sequence = 0;  // Of the operations.
+    uint64_t fence = 0;          // The sequence at the last Fence.
+    bool fence_due[2] = {};      // By Lane: nothing was issued since that Fence.
+  };
+
+  // --- engine.cc ---
+  absl::StatusOr<uint32_t> Issue(Lock& lock, const Request& request, bool posted,
+                                 Deadline deadline);
+  absl::Status Check(const Request& request) const;
+  absl::Status CheckAddress(const Peer& peer, const Request& request) const;
+  absl::Status EnsureConnected(Lock& lock, Peer& peer, Deadline deadline);
+  absl::Status Introduce(Peer& peer, const PeerCard& card);
+  bool Reserve(const Request& request, uint32_t* index);
+  void Fill(Slot& slot, Peer& peer, const Request& request);
+  Peer& PeerOf(Rank rank);
+  // What became of a finished operation.
+  absl::Status Outcome(const Slot& slot) const;
+  absl::Status LateError(const Slot& slot) const;
+
+  // --- progress.cc ---
+  // Waits until ready(), which is called with the lock held, returns true (then
+  // true, and the lock was not released in between), or until `deadline`.
+  bool Await(Lock& lock, Deadline deadline, absl::FunctionRef<bool()> ready);
+  void ProgressLocked();
+  void PostBacklog();
+  // Hands over what of `peer` may start; whether nothing is left to be.
+  bool PostPeer(Peer& peer);
+  void PostLane(Peer& peer, Lane lane);
+  bool MayStart(Peer& peer, Lane lane, const Slot& slot);
+  size_t PollEvents();
+  void OnCompleted(const Event& event);
+  void OnMembershipChange();
+  void PeerGone(Peer& peer);
+  // No more of that operation is handed over.
+  void StopHandingOver(Peer& peer, uint32_t index);
+  void Complete(Peer& peer, uint32_t index);
+  // Its caller has been told that it is late; its memory is not touched any
+  // more, given that its lane is abandoned if it is under way on the bulk lane.
+  void GiveUp(Peer& peer, uint32_t index);
+  void CopyResult(const Slot& slot);
+  void Release(uint32_t index);
+  void Record(Rank peer, absl::Status status);
+  void UpdateUnsettled();
+  bool IsDead(Rank rank) const;
+  // Why `peer`, which is gone, cannot be reached.
+  absl::Status GoneError(Rank peer, std::string_view what) const;
+
+  // --- flush.cc ---
+  absl::Status Report(Rank peer);
+  // Whether all operations to `peer` before `sequence` are over.
+  bool Flushed(Peer& peer, uint64_t sequence);
+  // The flush up to `sequence` is late.
+  absl::Status AbandonPosts(Peer& peer, uint64_t sequence);
+
+  const std::unique_ptr<Transport> transport_;
+  const NodeView node_;
+  const Directory directory_;
+  const int spins_;  // Before a wait yields.
+
+  // ledger_.in_use(), and kAnyError once errors_ got one: for a look without the lock.
+  std::atomic<uint32_t> unsettled_ = 0;
+  Waiter waiter_;
+
+  std::mutex mutex_;
+  Ledger ledger_{kLedgerCapacity};
+  StagingPool staging_;
+  ErrorLog errors_;
+  std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null: never operated on.
+  std::vector<Peer*> used_;
+  std::vector<Peer*> backlog_;  // Those with operations that are not handed over.
+  uint32_t seen_changes_ = 0;   // Of the membership.
+  bool any_error_ = false;      // Whether errors_ ever got one.
+  bool completed_ = false;      // Something was, since waiters were last told.
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_ENGINE_ENGINE_IMPL_H_

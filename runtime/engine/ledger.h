@@ -1,0 +1,106 @@
+// The ledger of an Engine's operations: one slot each, from Start until nobody
+// needs it, and for each peer and lane a queue of the unfinished ones in the
+// order of their issue. An operation's token names its slot and the slot's
+// generation, so that a token that comes back late, or twice, finds nothing.
+//
+// Owns the slots; they never move. Not thread-safe: guarded by the Engine's lock.
+#ifndef WEFT_RUNTIME_ENGINE_LEDGER_H_
+#define WEFT_RUNTIME_ENGINE_LEDGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "runtime/transport/transport.h"
+
+namespace weft {
+
+// How an operation ended.
+enum class End : uint8_t {
+  kOk,
+  kNeverStarted,  // Its peer was gone before anything of it was posted.
+  kCutOff,        // Its peer, or its lane, went while it was under way: in doubt.
+  kBadAddress,
+  kInternal,
+};
+
+struct Slot {
+  enum class State : uint8_t { kFree, kUnfinished, kDone };
+
+  // As the transport gets it, but for `fenced` and, of a long one, the pieces.
+  Op op;
+
+  uint32_t generation = 1;
+  Rank peer = 0;
+  State state = State::kFree;
+  Lane lane = Lane::kSmall;
+  bool posted = false;  // Ends at Flush; nobody calls Finish for it.
+  bool late = false;    // Its caller was told that it is late: it only ends.
+  bool fenced = false;  // The first of its lane after a fence.
+  End end = End::kOk;
+
+  uint64_t sequence = 0;     // Counts the operations to its peer.
+  uint64_t fence = 0;        // Starts after all those with a lower sequence.
+  uint64_t handed_over = 0;  // Bytes that the transport has accepted.
+  uint32_t under_way = 0;    // Pieces whose events are yet to come.
+  bool all_handed_over = false;
+
+  void* destination = nullptr;  // Where the result goes once it is there; the caller's.
+  std::byte* staged = nullptr;  // Buffer of the staging pool that stands for the caller's.
+  uint64_t value = 0;           // Stands for it when it is at most 8 bytes long.
+
+  uint32_t next = 0;  // In its queue, or in the free list.
+  uint32_t previous = 0;
+};
+
+// The unfinished operations to one peer on one lane, in the order of issue.
+struct LaneQueue {
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t head = kNone;
+  uint32_t tail = kNone;
+  uint32_t to_post = kNone;  // The first that is not wholly handed over.
+
+  bool empty() const { return head == kNone; }
+};
+
+class Ledger {
+ public:
+  static constexpr uint32_t kNone = LaneQueue::kNone;
+
+  explicit Ledger(uint32_t capacity) : capacity_(capacity) {}
+
+  bool full() const { return in_use_ == capacity_; }
+  uint32_t in_use() const { return in_use_; }
+
+  Slot& operator[](uint32_t index) { return slots_[index]; }
+
+  // A slot with nothing in it but its generation. The ledger must not be full.
+  uint32_t Allocate();
+  // The slot must be in no queue. Its token and handles find nothing any more.
+  void Free(uint32_t index);
+
+  // The slot in use of that generation, or kNone.
+  uint32_t Find(uint32_t index, uint32_t generation) const;
+
+  uint64_t Token(uint32_t index) const { return uint64_t{slots_[index].generation} << 32 | index; }
+  uint32_t FindToken(uint64_t token) const {
+    return Find(static_cast<uint32_t>(token), static_cast<uint32_t>(token >> 32));
+  }
+
+  void Append(LaneQueue& queue, uint32_t index);
+  void Remove(LaneQueue& queue, uint32_t index);
+
+  // The sequence of the oldest unfinished operation; UINT64_MAX if there is none.
+  uint64_t Oldest(const LaneQueue& queue) const {
+    return queue.empty() ? UINT64_MAX : slots_[queue.head].sequence;
+  }
+
+ private:
+  const uint32_t capacity_;
+  uint32_t in_use_ = 0;
+  uint32_t free_ = kNone;
+  std::deque<Slot> slots_;  // Grows to the capacity as needed.
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_ENGINE_LEDGER_H_

@@ -1,0 +1,284 @@
+// How operations move: handing them over to the transport, taking in what it
+// reports, ending those of a peer that is gone, and waiting.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/doorbell.h"
+#include "runtime/base/in_doubt.h"
+#include "runtime/base/wait_failure.h"
+#include "runtime/engine/engine_impl.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kBurst = 16;   // Operations in one Post.
+constexpr size_t kEvents = 64;  // Events in one Poll.
+
+End EndOf(Event::Result result) {
+  switch (result) {
+    case Event::Result::kOk:
+      return End::kOk;
+    case Event::Result::kPeerDown:
+      return End::kCutOff;
+    case Event::Result::kBadAddress:
+      return End::kBadAddress;
+    case Event::Result::kInternal:
+      break;
+  }
+  return End::kInternal;
+}
+
+// The next piece of `slot`, of which `handed_over` bytes are already gone.
+Op NextPiece(const Slot& slot, uint64_t token, uint64_t handed_over, uint64_t max_length) {
+  Op piece = slot.op;
+  piece.token = token;
+  piece.fenced = slot.fenced && handed_over == 0;
+  if (slot.op.length <= max_length) return piece;
+  piece.length = std::min(max_length, slot.op.length - handed_over);
+  piece.offset += handed_over;
+  piece.local = static_cast<std::byte*>(piece.local) + handed_over;
+  if (piece.ride != Ride::kNone) {
+    // It follows all the data: goes with the last piece, behind the others.
+    const bool last = handed_over + piece.length == slot.op.length;
+    if (last) {
+      piece.fenced = true;
+    } else {
+      piece.ride = Ride::kNone;
+    }
+  }
+  return piece;
+}
+
+}  // namespace
+
+bool Engine::Impl::Await(Lock& lock, Deadline deadline, absl::FunctionRef<bool()> ready) {
+  for (;;) {
+    ProgressLocked();
+    if (ready()) return true;
+    if (deadline.Expired()) return false;
+    const Armed armed = transport_->Arm();
+    const Deadline step =
+        armed.ready ? Deadline::AtMonotonicNanos(0) : std::min(deadline, armed.at);
+    const uint32_t seen_changes = seen_changes_;
+    lock.unlock();
+    const auto look = [&] {
+      if (!lock.owns_lock()) {
+        lock.lock();
+        ProgressLocked();
+        if (!ready()) lock.unlock();
+      }
+      return lock.owns_lock();
+    };
+    const Waiter::Outcome outcome =
+        waiter_.Wait(look, node_.control(node_.rank).doorbell, *node_.membership, seen_changes,
+                     step, {.spins = spins_});
+    if (outcome == Waiter::Outcome::kReady) return true;
+    if (!lock.owns_lock()) lock.lock();
+  }
+}
+
+void Engine::Impl::ProgressLocked() {
+  if (node_.membership->changes.load(std::memory_order_acquire) != seen_changes_) {
+    OnMembershipChange();
+  }
+  do {
+    PostBacklog();
+  } while (PollEvents() > 0 && !backlog_.empty());
+  if (!completed_) return;
+  completed_ = false;
+  // Orders what is complete before the look at the bell: its sleepers look under
+  // the mutex, after they armed it.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  Ring(node_.control(node_.rank).doorbell);
+}
+
+void Engine::Impl::PostBacklog() {
+  std::erase_if(backlog_, [this](Peer* peer) {
+    peer->in_backlog = !PostPeer(*peer);
+    return !peer->in_backlog;
+  });
+}
+
+bool Engine::Impl::PostPeer(Peer& peer) {
+  if (peer.state == Peer::State::kConnected) {
+    PostLane(peer, Lane::kSmall);
+    PostLane(peer, Lane::kBulk);
+  }
+  return peer.queue(Lane::kSmall).to_post == Ledger::kNone &&
+         peer.queue(Lane::kBulk).to_post == Ledger::kNone;
+}
+
+void Engine::Impl::PostLane(Peer& peer, Lane lane) {
+  LaneQueue& queue = peer.queue(lane);
+  const uint64_t max_length = transport_->caps().max_length;
+  while (queue.to_post != Ledger::kNone) {
+    Op burst[kBurst];
+    uint32_t owner[kBurst];
+    size_t count = 0;
+    uint32_t index = queue.to_post;
+    uint64_t handed_over = ledger_[index].handed_over;
+    while (count < kBurst && index != Ledger::kNone && MayStart(peer, lane, ledger_[index])) {
+      const Slot& slot = ledger_[index];
+      burst[count] = NextPiece(slot, ledger_.Token(index), handed_over, max_length);
+      owner[count] = index;
+      handed_over += burst[count++].length;
+      if (handed_over == slot.op.length) {
+        index = slot.next;
+        handed_over = 0;
+      }
+    }
+    if (count == 0) return;
+
+    const size_t accepted = transport_->Post(peer.rank, {burst, count});
+    for (size_t i = 0; i < accepted; ++i) {
+      Slot& slot = ledger_[owner[i]];
+      ++slot.under_way;
+      slot.handed_over += burst[i].length;
+      if (slot.handed_over == slot.op.length) StopHandingOver(peer, owner[i]);
+    }
+    if (accepted < count) return;
+  }
+}
+
+// Within its lane the transport keeps the order that a fence asks for; what
+// the other lane does is waited for here.
+bool Engine::Impl::MayStart(Peer& peer, Lane lane, const Slot& slot) {
+  const Lane other = lane == Lane::kSmall ? Lane::kBulk : Lane::kSmall;
+  if (ledger_.Oldest(peer.queue(other)) < slot.fence) return false;
+  return slot.op.ride == Ride::kNone || lane == Lane::kBulk ||
+         ledger_.Oldest(peer.queue(Lane::kBulk)) > slot.sequence;
+}
+
+size_t Engine::Impl::PollEvents() {
+  size_t total = 0;
+  size_t count;
+  Event events[kEvents];
+  do {
+    count = transport_->Poll(events);
+    total += count;
+    for (const Event& event : std::span(events, count)) {
+      if (event.kind == Event::Kind::kCompleted) {
+        OnCompleted(event);
+        continue;
+      }
+      Peer& peer = PeerOf(event.peer);
+      if (event.kind == Event::Kind::kPeerDown) {
+        PeerGone(peer);
+      } else if (peer.state == Peer::State::kConnecting) {
+        peer.state = Peer::State::kConnected;
+      }
+    }
+  } while (count == kEvents);
+  return total;
+}
+
+void Engine::Impl::OnCompleted(const Event& event) {
+  const uint32_t index = ledger_.FindToken(event.token);
+  if (index == Ledger::kNone) return;
+  Slot& slot = ledger_[index];
+  if (slot.state != Slot::State::kUnfinished || slot.under_way == 0) return;
+  Peer& peer = PeerOf(event.peer);
+  --slot.under_way;
+  if (event.result != Event::Result::kOk) {
+    if (slot.end == End::kOk) slot.end = EndOf(event.result);
+    StopHandingOver(peer, index);
+  }
+  if (slot.all_handed_over && slot.under_way == 0) Complete(peer, index);
+}
+
+void Engine::Impl::OnMembershipChange() {
+  // Before the states, so that a later change is noticed the next time.
+  seen_changes_ = node_.membership->changes.load(std::memory_order_acquire);
+  for (Peer* peer : used_) {
+    if (IsDead(peer->rank)) PeerGone(*peer);
+  }
+}
+
+void Engine::Impl::PeerGone(Peer& peer) {
+  if (std::exchange(peer.gone, true)) return;
+  transport_->Abandon(peer.rank, Lane::kSmall);
+  completed_ = true;  // Whoever waits to connect to it, or for room, looks again.
+  for (LaneQueue& queue : peer.queues) {
+    for (uint32_t index = queue.head; index != Ledger::kNone;) {
+      const uint32_t next = ledger_[index].next;
+      Slot& slot = ledger_[index];
+      if (!slot.all_handed_over) {
+        const bool untouched = slot.under_way == 0 && slot.handed_over == 0;
+        if (slot.end == End::kOk) slot.end = untouched ? End::kNeverStarted : End::kCutOff;
+        StopHandingOver(peer, index);
+        if (slot.under_way == 0) Complete(peer, index);
+      }
+      index = next;
+    }
+  }
+}
+
+void Engine::Impl::StopHandingOver(Peer& peer, uint32_t index) {
+  Slot& slot = ledger_[index];
+  slot.all_handed_over = true;
+  LaneQueue& queue = peer.queue(slot.lane);
+  if (queue.to_post == index) queue.to_post = slot.next;
+}
+
+void Engine::Impl::Complete(Peer& peer, uint32_t index) {
+  Slot& slot = ledger_[index];
+  ledger_.Remove(peer.queue(slot.lane), index);
+  slot.state = Slot::State::kDone;
+  completed_ = true;
+  if (!slot.posted && !slot.late) return;  // Finish does the rest.
+  if (!slot.late) {
+    if (slot.end == End::kOk) {
+      CopyResult(slot);
+    } else {
+      Record(peer.rank, Outcome(slot));
+    }
+  }
+  Release(index);
+}
+
+void Engine::Impl::GiveUp(Peer& peer, uint32_t index) {
+  Slot& slot = ledger_[index];
+  slot.late = true;
+  slot.destination = nullptr;
+  StopHandingOver(peer, index);
+  if (slot.under_way == 0) Complete(peer, index);
+}
+
+void Engine::Impl::CopyResult(const Slot& slot) {
+  if (slot.destination == nullptr || slot.op.length == 0) return;
+  const void* result = slot.staged != nullptr ? static_cast<const void*>(slot.staged) : &slot.value;
+  std::memcpy(slot.destination, result, slot.op.length);
+}
+
+void Engine::Impl::Release(uint32_t index) {
+  if (std::byte* staged = ledger_[index].staged) staging_.Free(staged);
+  ledger_.Free(index);
+  completed_ = true;  // There is room.
+  UpdateUnsettled();
+}
+
+void Engine::Impl::Record(Rank peer, absl::Status status) {
+  errors_.Record(peer, std::move(status));
+  any_error_ = true;
+  UpdateUnsettled();
+}
+
+void Engine::Impl::UpdateUnsettled() {
+  unsettled_.store(ledger_.in_use() | (any_error_ ? kAnyError : 0), std::memory_order_release);
+}
+
+bool Engine::Impl::IsDead(Rank rank) const {
+  return node_.membership->state[rank].load(std::memory_order_acquire) == MemberState::kDead;
+}
+
+absl::Status Engine::Impl::GoneError(Rank peer, std::string_view what) const {
+  if (IsDead(peer)) return LostRankError(*node_.membership, peer, what);
+  const std::string_view name = transport_->caps().name;
+  return absl::UnavailableError(absl::StrCat(std::string(what), ": rank ", peer,
+                                             " cannot be reached any more: the ", std::string(name),
+                                             " transport has lost it"));
+}
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+#include "runtime/engine/staging.h"
+
+#include <functional>
+
+namespace weft {
+
+StagingPool::Buffers::Buffers(size_t bytes, size_t count)
+    : bytes_(bytes),
+      count_(count),
+      memory_(std::make_unique_for_overwrite<std::byte[]>(bytes * count)) {}
+
+std::byte* StagingPool::Buffers::Allocate() {
+  if (!free_.empty()) {
+    std::byte* const buffer = free_.back();
+    free_.pop_back();
+    return buffer;
+  }
+  return touched_ < count_ ? memory_.get() + bytes_ * touched_++ : nullptr;
+}
+
+bool StagingPool::Buffers::Owns(const std::byte* buffer) const {
+  const std::less_equal<const std::byte*> not_after;
+  return not_after(memory_.get(), buffer) && !not_after(memory_.get() + bytes_ * count_, buffer);
+}
+
+std::byte* StagingPool::Allocate(size_t bytes) {
+  if (bytes <= kSmallBytes) {
+    if (std::byte* const buffer = small_.Allocate()) return buffer;
+  }
+  return bytes <= kLargeBytes ? large_.Allocate() : nullptr;
+}
+
+void StagingPool::Free(std::byte* buffer) { (small_.Owns(buffer) ? small_ : large_).Free(buffer); }
+
+}  // namespace weft
