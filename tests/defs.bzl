@@ -18,7 +18,10 @@ def weft_test(name, deps = [], **kwargs):
         name = name,
         srcs = kwargs.pop("srcs", [name + ".cc"]),
         size = kwargs.pop("size", "small"),
-        deps = deps + ["@com_google_googletest//:gtest_main"],
+        deps = deps + [
+            "//tests/tsan:suppressions",
+            "@com_google_googletest//:gtest_main",
+        ],
         **kwargs
     )
 

@@ -18,6 +18,21 @@ def weft_deps():
         pkgconfig_prefix = "absl_",
         labels = ABSL_LABELS,
         root_build = Label("//third_party:absl.BUILD.tpl"),
+        source_script = Label("//tools:abseil_source"),
+        source_folders = ["absl"],
+        source_edits = [
+            # The @platforms inside Debian's Bazel 4.2.3 has no wasm constraints.
+            "sed -i 's,@platforms//cpu:wasm[36][24],@platforms//os:watchos,' absl/BUILD.bazel",
+            # absl::string_view and its like stay the types that they are in the package.
+            "cp /usr/include/absl/base/options.h absl/base/options.h",
+        ],
+    )
+
+    # What the BUILD files in Abseil's source load; not needed by the installed Abseil.
+    maybe(
+        native.local_repository,
+        name = "bazel_skylib",
+        path = "/usr/share/bazel/tools/skylib",
     )
     maybe(
         system_repository,

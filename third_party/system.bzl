@@ -3,6 +3,10 @@
 /usr/include itself is never on a command line (`-isystem /usr/include` breaks
 libstdc++'s #include_next): only the wanted header folders are linked into the
 repository. Static libraries are linked by file name (-l:libfoo.a).
+
+With WEFT_DEPS=source in the environment (--repo_env) a repository that has a
+source_script stands on that source tree and on the BUILD files in it instead, so
+that it is compiled with our flags.
 """
 
 _INCLUDE_DIRS = ["/usr/local/include", "/usr/include"]
@@ -65,7 +69,29 @@ def _pkgconfig_targets(rctx):
                    (name[:-len(".pc")], repr(flags), repr(["headers"] + deps)))
     return "\n".join(out)
 
+def _run(rctx, command):
+    result = rctx.execute(command)
+    if result.return_code != 0:
+        fail("\n\nweft: repository @%s: %s\n" % (rctx.name, result.stderr))
+    return result.stdout.strip()
+
+def _source(rctx):
+    script = rctx.path(rctx.attr.source_script)
+    tree = _run(rctx, [script, "--path"])
+    for name in rctx.attr.source_folders:
+        _run(rctx, ["cp", "-r", tree + "/" + name, name])
+    for edit in rctx.attr.source_edits:
+        _run(rctx, ["sh", "-c", edit])
+    rctx.file("BUILD.bazel", "", executable = False)
+    rctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % rctx.name, executable = False)
+
 def _system_repository_impl(rctx):
+    if rctx.attr.source_script and rctx.os.environ.get("WEFT_DEPS") == "source":
+        _source(rctx)
+    else:
+        _system(rctx)
+
+def _system(rctx):
     for name, path in rctx.attr.trees.items():
         if not rctx.path(path).exists:
             _fail_missing(rctx, path)
@@ -101,6 +127,7 @@ def _system_repository_impl(rctx):
 
 system_repository = repository_rule(
     implementation = _system_repository_impl,
+    environ = ["WEFT_DEPS"],
     attrs = {
         "packages": attr.string(mandatory = True, doc = "For the message: what apt-get should install."),
         "headers": attr.string_dict(doc = "Header folder -> the package that has it."),
@@ -109,5 +136,8 @@ system_repository = repository_rule(
         "pkgconfig_prefix": attr.string(doc = "Makes %{pkgconfig_targets} from <prefix>*.pc."),
         "root_build": attr.label(allow_single_file = True, mandatory = True),
         "labels": attr.string_dict(doc = "Upstream label -> target of the root package."),
+        "source_script": attr.label(doc = "With --path prints the folder of the source tree."),
+        "source_folders": attr.string_list(doc = "What is taken of the source tree."),
+        "source_edits": attr.string_list(doc = "Shell commands run in the copied tree."),
     },
 )
