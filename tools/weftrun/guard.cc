@@ -1,0 +1,408 @@
+#include "tools/weftrun/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/weftrun/binding.h"
+#include "tools/weftrun/bootstrap_server.h"
+#include "tools/weftrun/ending.h"
+#include "tools/weftrun/event_loop.h"
+#include "tools/weftrun/exit_status.h"
+#include "tools/weftrun/lifeline.h"
+#include "tools/weftrun/process_tree.h"
+#include "tools/weftrun/rank_link.h"
+#include "tools/weftrun/spawn.h"
+
+namespace weft {
+namespace {
+
+// Ranks are forked in batches, between which the guard looks at what happens.
+constexpr Rank kBatch = 16;
+constexpr int kMaxNamed = 8;
+
+class Guard final : public BootstrapServer::Outside {
+ public:
+  explicit Guard(GuardSetup setup)
+      : setup_(std::move(setup)),
+        options_(*setup_.options),
+        server_(options_.ranks, *this),
+        ranks_(options_.ranks) {}
+
+  void Run();
+
+  void Send(Rank to, const WireMessage& message, const NodeFds* fds) override;
+  void OnJoined(Rank rank, pid_t process) override;
+  void OnLeft(Rank rank) override;
+  void OnAbort(Rank rank, int code, std::string_view message) override;
+
+ private:
+  struct RankState {
+    pid_t process = 0;  // 0: not started, or ended.
+    RankLink link;
+    // Of the process that joined, if it is not `process` itself but a child.
+    UniqueFd joined_pidfd;
+  };
+
+  bool SetUp();
+  void StartRanks();
+  bool StartRank(Rank rank);
+  void OnLifeline();
+  void OnLink(Rank rank, uint32_t events);
+  void Receive(Rank rank);
+  void OnReaped(pid_t process, int wait_status);
+  void OnRankEnded(Rank rank, pid_t process, int wait_status);
+  void OnJoinedProcessEnded(Rank rank, pid_t process);
+  void Take(Ending::Step step);
+  void SignalRanks(int signal);
+  void OnTimeout();
+  void KillAll();
+  void Report();
+
+  void CannotStart(std::string why);
+  std::string Name(Rank rank, pid_t process) const;
+  void Narrate(std::string text);
+  std::optional<SpawnFailure> FailureOf(Rank rank);
+
+  GuardSetup setup_;
+  const Options& options_;
+  std::string host_;
+  EventLoop loop_;
+  UniqueFd child_signals_;
+  UniqueFd empty_stdin_;
+  UniqueFd failures_;         // Read end of the pipe of SpawnFailures,
+  UniqueFd failures_writer_;  // and its write end.
+  std::vector<SpawnFailure> spawn_failures_;
+  BootstrapServer server_;
+  std::vector<RankState> ranks_;
+  std::unordered_map<pid_t, Rank> rank_of_;  // Of the ranks that run.
+  Ending ending_;
+  Deadline timeout_;
+  // The rank whose child failed in its place; its own end may tell more.
+  std::optional<Rank> unexplained_;
+  std::string not_killed_;
+};
+
+void Guard::Run() {
+  if (SetUp()) StartRanks();
+  while (!rank_of_.empty()) {
+    loop_.RunOnce(std::min(ending_.next(), timeout_));
+    if (timeout_.Expired()) OnTimeout();
+    Take(ending_.Due(MonotonicNanos()));
+  }
+  // Whatever the ranks have left behind.
+  KillAll();
+  Report();
+}
+
+bool Guard::SetUp() {
+  // The name that ps shows, so that a user can tell the two processes apart.
+  prctl(PR_SET_NAME, "weftrun-guard");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  setsid();
+  char host[256] = {};
+  gethostname(host, sizeof(host) - 1);
+  host_ = host;
+
+  sigset_t child_ended;
+  sigemptyset(&child_ended);
+  sigaddset(&child_ended, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &child_ended, nullptr);
+  child_signals_.reset(signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK));
+  empty_stdin_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
+  int failures[2];
+  if (pipe2(failures, O_CLOEXEC | O_NONBLOCK) == 0) {
+    failures_.reset(failures[0]);
+    failures_writer_.reset(failures[1]);
+  }
+  if (!child_signals_ || !empty_stdin_ || !failures_) {
+    CannotStart(absl::StrCat("cannot open a descriptor: ", strerror(errno)));
+    return false;
+  }
+  // It writes nothing itself, and must not keep others' pipes open.
+  dup2(empty_stdin_.get(), STDOUT_FILENO);
+  dup2(empty_stdin_.get(), STDERR_FILENO);
+  if (setup_.withhold_stdin || !options_.stdin_rank) dup2(empty_stdin_.get(), STDIN_FILENO);
+
+  absl::Status watched = loop_.Add(child_signals_.get(), EPOLLIN, [this](uint32_t) {
+    signalfd_siginfo ignored;
+    while (read(child_signals_.get(), &ignored, sizeof(ignored)) > 0) {
+    }
+    ReapChildren([this](pid_t process, int status) { OnReaped(process, status); });
+  });
+  watched.Update(loop_.Add(setup_.lifeline.get(), EPOLLIN, [this](uint32_t) { OnLifeline(); }));
+  if (!watched.ok()) CannotStart(std::string(watched.message()));
+  if (options_.timeout != absl::InfiniteDuration()) timeout_ = Deadline::After(options_.timeout);
+  return watched.ok();
+}
+
+void Guard::StartRanks() {
+  for (Rank rank = 0; rank < options_.ranks && !ending_.begun(); ++rank) {
+    if (!StartRank(rank)) break;
+    if (rank % kBatch == kBatch - 1) loop_.RunOnce(Deadline::AtMonotonicNanos(0));
+  }
+  // Only the ranks have the ends of their pipes from here on.
+  setup_.stdout_pipes.clear();
+  setup_.stderr_pipes.clear();
+  failures_writer_.reset();
+  dup2(empty_stdin_.get(), STDIN_FILENO);
+}
+
+bool Guard::StartRank(Rank rank) {
+  auto [own, theirs] = MakeRankSocket();
+  if (!own) {
+    CannotStart(absl::StrFormat("cannot make a socket for rank %u: %s", rank, strerror(errno)));
+    return false;
+  }
+  const SpawnContext context = {.options = &options_,
+                                .signal_mask = setup_.signal_mask,
+                                .open_files = setup_.open_files,
+                                .failure_pipe = failures_writer_.get()};
+  static const std::vector<int> allowed = AllowedCpus();
+  const pid_t process =
+      Spawn(context, {.rank = rank,
+                      .inherits_stdin = options_.stdin_rank == rank,
+                      .empty_stdin = empty_stdin_.get(),
+                      .stdout_fd = setup_.stdout_pipes[rank].get(),
+                      .stderr_fd = setup_.stderr_pipes[rank].get(),
+                      .socket = theirs.get(),
+                      .cpus = CpusOf(rank, options_.ranks, options_.binding, allowed)});
+  if (process < 0) {
+    CannotStart(absl::StrFormat(
+        "cannot start rank %u of %u: %s%s", rank, options_.ranks, strerror(errno),
+        errno == EAGAIN ? "; raise the limit on processes (ulimit -u, or pids.max of the cgroup), "
+                          "or start fewer ranks"
+                        : ""));
+    return false;
+  }
+  setup_.stdout_pipes[rank].reset();
+  setup_.stderr_pipes[rank].reset();
+  ranks_[rank].process = process;
+  ranks_[rank].link = RankLink(std::move(own));
+  rank_of_[process] = rank;
+  Narrate(absl::StrFormat("rank %u is process %d", rank, process));
+  const absl::Status watched = loop_.Add(ranks_[rank].link.fd(), EPOLLIN,
+                                         [this, rank](uint32_t events) { OnLink(rank, events); });
+  if (!watched.ok()) CannotStart(std::string(watched.message()));
+  return watched.ok();
+}
+
+void Guard::CannotStart(std::string why) {
+  ending_.CutShort(MonotonicNanos(), kExitLauncher, std::move(why));
+}
+
+void Guard::Send(Rank to, const WireMessage& message, const NodeFds* fds) {
+  RankLink& link = ranks_[to].link;
+  const bool was_blocked = link.blocked();
+  link.Send(EncodeWire(message), fds);
+  if (link.blocked() && !was_blocked) loop_.Change(link.fd(), EPOLLIN | EPOLLOUT);
+}
+
+void Guard::OnLink(Rank rank, uint32_t events) {
+  RankLink& link = ranks_[rank].link;
+  if ((events & EPOLLOUT) != 0) {
+    link.Flush();
+    if (!link.blocked()) loop_.Change(link.fd(), EPOLLIN);
+  }
+  if ((events & ~uint32_t{EPOLLOUT}) != 0) Receive(rank);
+}
+
+void Guard::Receive(Rank rank) {
+  const bool open = ranks_[rank].link.Receive(
+      [&](pid_t sender, std::string_view datagram) { server_.Receive(rank, sender, datagram); });
+  if (!open) loop_.Remove(ranks_[rank].link.fd());
+}
+
+void Guard::OnJoined(Rank rank, pid_t process) {
+  Narrate(absl::StrFormat("rank %u joined the job (process %d)", rank, process));
+  RankState& state = ranks_[rank];
+  if (process == 0 || process == state.process) return;
+  // A shell or a tool stands between; the process itself is watched.
+  state.joined_pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (!state.joined_pidfd) return;
+  loop_
+      .Add(state.joined_pidfd.get(), EPOLLIN,
+           [this, rank, process](uint32_t) { OnJoinedProcessEnded(rank, process); })
+      .IgnoreError();  // The shell's own end tells then.
+}
+
+void Guard::OnLeft(Rank rank) { Narrate(absl::StrFormat("rank %u left the job", rank)); }
+
+void Guard::OnAbort(Rank rank, int code, std::string_view message) {
+  const int status = code >= 0 && code <= 255 ? code : 1;
+  const std::string how = absl::StrFormat("aborted the job with status %d%s%s", code,
+                                          message.empty() ? "" : ": ", std::string(message));
+  ending_.Failed(MonotonicNanos(), status,
+                 absl::StrCat(Name(rank, ranks_[rank].process), " ", how));
+  server_.ReportDeath(rank, -1, how);
+}
+
+void Guard::OnJoinedProcessEnded(Rank rank, pid_t process) {
+  RankState& state = ranks_[rank];
+  loop_.Remove(state.joined_pidfd.get());
+  state.joined_pidfd.reset();
+  Receive(rank);
+  if (server_.standing(rank) != BootstrapServer::Standing::kJoined) return;
+  constexpr char kHow[] = "ended without leaving the job";
+  if (!ending_.begun()) unexplained_ = rank;
+  ending_.Failed(MonotonicNanos(), 1, absl::StrCat(Name(rank, process), " ", kHow));
+  server_.ReportDeath(rank, -1, kHow);
+}
+
+void Guard::OnReaped(pid_t process, int wait_status) {
+  const auto entry = rank_of_.find(process);
+  if (entry == rank_of_.end()) return;  // An orphan of a rank.
+  const Rank rank = entry->second;
+  rank_of_.erase(entry);
+  OnRankEnded(rank, process, wait_status);
+}
+
+void Guard::OnRankEnded(Rank rank, pid_t process, int wait_status) {
+  RankState& state = ranks_[rank];
+  // What it said before it ended comes first.
+  Receive(rank);
+  state.process = 0;
+  if (state.joined_pidfd) loop_.Remove(state.joined_pidfd.get());
+  state.joined_pidfd.reset();
+  std::string how = DescribeEnd(wait_status);
+  Narrate(absl::StrFormat("rank %u %s", rank, how));
+
+  const auto standing = server_.standing(rank);
+  const int64_t now = MonotonicNanos();
+  if (const auto failure = FailureOf(rank)) {
+    how = absl::StrCat("could not start: ", Describe(*failure, options_));
+    ending_.Failed(now, ExitCode(wait_status), Describe(*failure, options_));
+  } else if (wait_status != 0) {
+    const std::string line = absl::StrCat(Name(rank, process), " ", how, "; the job was ended");
+    if (unexplained_ == rank) ending_.Explain(ExitCode(wait_status), line);
+    ending_.RankFailed(now, wait_status, line);
+  } else if (standing == BootstrapServer::Standing::kJoined) {
+    how = "ended without leaving the job";
+    ending_.Failed(now, 1,
+                   absl::StrCat(Name(rank, process), " ", how, " (it exited with status 0)"));
+  } else {
+    server_.ReportEndedUnjoined(rank);
+    return;
+  }
+  if (unexplained_ == rank) unexplained_.reset();
+  server_.ReportDeath(rank, wait_status, how);
+}
+
+std::optional<SpawnFailure> Guard::FailureOf(Rank rank) {
+  SpawnFailure failure;
+  while (read(failures_.get(), &failure, sizeof(failure)) == sizeof(failure)) {
+    spawn_failures_.push_back(failure);
+  }
+  for (const SpawnFailure& f : spawn_failures_) {
+    if (f.rank == rank) return f;
+  }
+  return std::nullopt;
+}
+
+void Guard::OnLifeline() {
+  while (true) {
+    const LifelineReceived received = ReceiveLifeline(setup_.lifeline.get());
+    if (received.closed) {
+      // Nobody is left to tell: end everything at once.
+      KillAll();
+      _exit(kExitLauncher);
+    }
+    if (!received.message) return;
+    const LifelineMessage& message = *received.message;
+    if (message.type == LifelineMessage::Type::kOutputLost) {
+      ending_.CutShort(MonotonicNanos(), message.number, message.text);
+      continue;
+    }
+    SignalRanks(message.number);
+    if (message.number == SIGUSR1 || message.number == SIGUSR2) continue;
+    ending_.Interrupted(MonotonicNanos(), message.number);
+  }
+}
+
+void Guard::SignalRanks(int signal) {
+  Narrate(absl::StrFormat("sending %s to %d ranks", DescribeSignal(signal), rank_of_.size()));
+  // The group: a shell passes nothing on to the program that it waits for.
+  for (const auto& [process, rank] : rank_of_) kill(-process, signal);
+}
+
+void Guard::OnTimeout() {
+  timeout_ = Deadline();
+  std::string names;
+  int count = 0;
+  for (Rank rank = 0; rank < options_.ranks; ++rank) {
+    if (ranks_[rank].process == 0 || ++count > kMaxNamed) continue;
+    absl::StrAppend(&names, count > 1 ? ", " : "", rank);
+  }
+  if (count > kMaxNamed) absl::StrAppend(&names, " and ", count - kMaxNamed, " more");
+  ending_.CutShort(
+      MonotonicNanos(), kExitTimeout,
+      absl::StrFormat("the job did not end within %g s (--timeout): rank%s %s on %s still ran",
+                      absl::ToDoubleSeconds(options_.timeout), count == 1 ? "" : "s", names,
+                      host_));
+}
+
+void Guard::Take(Ending::Step step) {
+  if (step == Ending::Step::kTerminate) {
+    SignalRanks(SIGTERM);
+    // A stopped one would not see it.
+    SignalRanks(SIGCONT);
+  } else if (step == Ending::Step::kKill) {
+    Narrate(absl::StrFormat("killing what is left of %d ranks", rank_of_.size()));
+    KillAll();
+    rank_of_.clear();
+  }
+}
+
+void Guard::KillAll() {
+  const bool killed = KillDescendants(
+      {}, [](pid_t, int) {}, Deadline::After(absl::Seconds(10)));
+  if (!killed) {
+    for (const pid_t process : Descendants({})) absl::StrAppend(&not_killed_, " ", process);
+  }
+}
+
+void Guard::Report() {
+  std::string line = ending_.line();
+  int code = ending_.code();
+  if (!not_killed_.empty()) {
+    absl::StrAppend(&line, line.empty() ? "" : "; ",
+                    "these processes could not be killed:", not_killed_);
+    if (code == 0) code = kExitLauncher;
+  }
+  SendLifeline(setup_.lifeline.get(),
+               {.type = LifelineMessage::Type::kVerdict, .number = code, .text = line},
+               /*wait=*/true);
+}
+
+std::string Guard::Name(Rank rank, pid_t process) const {
+  return absl::StrFormat("rank %u on %s (pid %d)", rank, host_, process);
+}
+
+void Guard::Narrate(std::string text) {
+  if (!options_.verbose) return;
+  SendLifeline(setup_.lifeline.get(),
+               {.type = LifelineMessage::Type::kNarration, .text = std::move(text)},
+               /*wait=*/false);
+}
+
+}  // namespace
+
+void RunGuard(GuardSetup setup) {
+  Guard guard(std::move(setup));
+  guard.Run();
+  _exit(0);
+}
+
+}  // namespace weft

@@ -1,0 +1,48 @@
+#include "tools/weftrun/options.h"
+
+namespace weft {
+
+const char kHelp[] = R"(weftrun: starts the ranks of a Weft job on this machine.
+
+usage: weftrun -n N [flags] [--] program [arguments]
+
+  -n, -np N            how many ranks: 1 to 65535, more than cpus is fine
+  -x NAME[=VALUE]      set an environment variable for the ranks
+  --wdir DIR           start the ranks in DIR
+  --tag-output         put "[rank] " before each line that a rank writes
+  --timeout SECONDS    end the job when it has not ended by then
+  --stdin RANK|none    who reads weftrun's standard input (default: rank 0);
+                       the others read an empty one
+  --bind-to cpu|none   bind each rank to one cpu, or none to any
+                       (default: the cpus are dealt out evenly)
+  -v                   say on standard error what happens, and when
+  --dry-run            print what would be started, and start nothing
+  --help               this
+
+Flags end at the program's name or at --. Each rank finds its number in
+WEFT_RANK and the number of ranks in WEFT_SIZE; a program on Weft calls
+weft::World::Join instead. Standard output and error come through by whole
+lines.
+
+A signal INT, TERM, HUP or QUIT goes on to the ranks; what has not ended 5 s
+later, or at a second one, is killed. USR1 and USR2 are passed on. When a rank
+fails, the others have half a second to end, one more after a SIGTERM, and are
+killed then. Nothing of a job outlives weftrun, children in the background
+included.
+
+exit status:
+  0          all ranks ended well
+  1..255     that of the rank that failed first, which the last line names
+  128+N      that rank was killed by signal N, or weftrun was ended by it
+             (141: whoever read standard output has gone)
+  124        the job did not end within --timeout
+  125        weftrun itself failed, or was misused
+  126, 127   the program cannot be run, or was not found
+
+examples:
+  weftrun -n 4 ./program input.txt
+  weftrun -n 2 --tag-output -x WEFT_HEAP_BYTES=1073741824 ./program
+  weftrun -n 8 --timeout 60 -- sh -c 'echo rank $WEFT_RANK of $WEFT_SIZE'
+)";
+
+}  // namespace weft

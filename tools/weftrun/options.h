@@ -1,0 +1,48 @@
+// weftrun's command line.
+//
+// The parser is our own: mpirun's users type -np, flags with one dash or two,
+// and everything after the program's name belongs to the program, which Abseil's
+// flags, with their global registry and their reordering, do not do.
+#ifndef WEFT_TOOLS_WEFTRUN_OPTIONS_H_
+#define WEFT_TOOLS_WEFTRUN_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "weft/rank.h"
+
+namespace weft {
+
+struct Options {
+  enum class Binding : uint8_t {
+    kEven,  // The allowed cpus are dealt out evenly, at least one a rank.
+    kCpu,   // One cpu a rank.
+    kNone,
+  };
+
+  Rank ranks = 0;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::string directory;  // Empty: the caller's.
+  bool tag_output = false;
+  absl::Duration timeout = absl::InfiniteDuration();
+  std::optional<Rank> stdin_rank = 0;  // nullopt: none.
+  Binding binding = Binding::kEven;
+  bool verbose = false;
+  bool dry_run = false;
+  bool help = false;  // Then nothing else counts.
+
+  std::vector<std::string> command;  // The program and its arguments.
+};
+
+// `arguments` without the program's own name. Errors are one line with a cure.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments);
+
+// What --help prints.
+extern const char kHelp[];
+
+}  // namespace weft
+#endif  // WEFT_TOOLS_WEFTRUN_OPTIONS_H_
