@@ -78,7 +78,7 @@ def weft_nocompile_test(name, deps = [], tags = [], **kwargs):
     nocompile_test(
         name = name,
         src = kwargs.pop("src", name[:-len("_test")] + ".cc"),
-        size = kwargs.pop("size", "small"),
+        size = kwargs.pop("size", "medium"),
         # The compiler's front end does the work: a sanitizer has nothing to see.
         tags = tags + ["no-sanitizer"],
         deps = deps,

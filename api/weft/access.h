@@ -14,7 +14,7 @@
 // complete (Async: waited for; Post: flushed). An aligned value of 1, 2, 4 or 8
 // bytes is moved whole; words inside spans and larger values may be torn.
 //
-// A put takes a Ride (weft/ride.h) as its last argument: a notification or signal
+// A put takes a Rider (weft/rider.h) as its last argument: a notification or signal
 // raised at its target once the data is visible there. A ride of a zero-length
 // put is raised all the same.
 //
@@ -38,7 +38,7 @@
 #include "weft/future.h"
 #include "weft/internal/reach.h"
 #include "weft/remote_ptr.h"
-#include "weft/ride.h"
+#include "weft/rider.h"
 
 namespace weft {
 
@@ -113,7 +113,7 @@ inline bool LoadInline(const Reach& reach, std::span<T> into, RemotePtr<T> from)
 // (a value in memory, an empty ride) is made there, not before the common case.
 
 template <TransferableValue T>
-inline absl::Status Put(const Reach& reach, RemotePtr<T> to, const T& value, const Ride& ride) {
+inline absl::Status Put(const Reach& reach, RemotePtr<T> to, const T& value, const Rider& ride) {
   const bool rides = !ride.empty();
   if (StoreInline(reach, to, value)) [[likely]] {
     return rides ? Raise(reach, to.bits(), ride.spec()) : absl::OkStatus();
@@ -123,7 +123,7 @@ inline absl::Status Put(const Reach& reach, RemotePtr<T> to, const T& value, con
 }
 template <Transferable T>
 inline absl::Status Put(const Reach& reach, RemotePtr<T> to, std::span<const T> values,
-                        const Ride& ride) {
+                        const Rider& ride) {
   if (StoreInline(reach, to, values)) [[likely]] {
     return ride.empty() ? absl::OkStatus() : Raise(reach, to.bits(), ride.spec());
   }
@@ -131,7 +131,7 @@ inline absl::Status Put(const Reach& reach, RemotePtr<T> to, std::span<const T> 
 }
 
 template <TransferableValue T>
-inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, const T& value, const Ride& ride) {
+inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, const T& value, const Rider& ride) {
   if (StoreInline(reach, to, value)) [[likely]] {
     return Future<>(ride.empty() ? absl::OkStatus() : Raise(reach, to.bits(), ride.spec()));
   }
@@ -139,7 +139,7 @@ inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, const T& value, co
 }
 template <Transferable T>
 inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, std::span<const T> values,
-                         const Ride& ride) {
+                         const Rider& ride) {
   if (StoreInline(reach, to, values)) [[likely]] {
     return Future<>(ride.empty() ? absl::OkStatus() : Raise(reach, to.bits(), ride.spec()));
   }
@@ -147,7 +147,7 @@ inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, std::span<const T>
 }
 
 template <TransferableValue T>
-inline void PostPut(const Reach& reach, RemotePtr<T> to, const T& value, const Ride& ride) {
+inline void PostPut(const Reach& reach, RemotePtr<T> to, const T& value, const Rider& ride) {
   const bool rides = !ride.empty();
   if (!StoreInline(reach, to, value)) [[unlikely]] {
     const T copy = value;
@@ -158,7 +158,7 @@ inline void PostPut(const Reach& reach, RemotePtr<T> to, const T& value, const R
 }
 template <Transferable T>
 inline void PostPut(const Reach& reach, RemotePtr<T> to, std::span<const T> values,
-                    const Ride& ride) {
+                    const Rider& ride) {
   if (!StoreInline(reach, to, values)) [[unlikely]] {
     SlowPostPut(reach, to.bits(), values.data(), values.size_bytes(), ride.spec());
   } else if (!ride.empty()) {
@@ -214,12 +214,12 @@ inline void PostGet(const Reach& reach, RemotePtr<T> from, std::span<T> into) {
 
 template <TransferableValue T>
 inline absl::Status Put(RemotePtr<T> to, const std::type_identity_t<T>& value,
-                        const Ride& ride = {}) {
+                        const Rider& ride = {}) {
   return internal::Put(internal::reach, to, value, ride);
 }
 template <Transferable T>
 inline absl::Status Put(RemotePtr<T> to, std::span<const std::type_identity_t<T>> values,
-                        const Ride& ride = {}) {
+                        const Rider& ride = {}) {
   return internal::Put<T>(internal::reach, to, values, ride);
 }
 
@@ -236,12 +236,12 @@ inline absl::Status Get(RemotePtr<T> from, std::span<std::type_identity_t<T>> in
 
 template <TransferableValue T>
 inline Future<> AsyncPut(RemotePtr<T> to, const std::type_identity_t<T>& value,
-                         const Ride& ride = {}) {
+                         const Rider& ride = {}) {
   return internal::AsyncPut(internal::reach, to, value, ride);
 }
 template <Transferable T>
 inline Future<> AsyncPut(RemotePtr<T> to, std::span<const std::type_identity_t<T>> values,
-                         const Ride& ride = {}) {
+                         const Rider& ride = {}) {
   return internal::AsyncPut<T>(internal::reach, to, values, ride);
 }
 
@@ -257,12 +257,12 @@ inline Future<> AsyncGet(RemotePtr<T> from, std::span<std::type_identity_t<T>> i
 // --- Posted --------------------------------------------------------------------------
 
 template <TransferableValue T>
-inline void PostPut(RemotePtr<T> to, const std::type_identity_t<T>& value, const Ride& ride = {}) {
+inline void PostPut(RemotePtr<T> to, const std::type_identity_t<T>& value, const Rider& ride = {}) {
   internal::PostPut(internal::reach, to, value, ride);
 }
 template <Transferable T>
 inline void PostPut(RemotePtr<T> to, std::span<const std::type_identity_t<T>> values,
-                    const Ride& ride = {}) {
+                    const Rider& ride = {}) {
   internal::PostPut<T>(internal::reach, to, values, ride);
 }
 

@@ -12,7 +12,7 @@
 #include "weft/internal/reach.h"
 #include "weft/rank.h"
 #include "weft/remote_ptr.h"
-#include "weft/ride.h"
+#include "weft/rider.h"
 #include "weft/team.h"
 
 namespace weft {
@@ -49,7 +49,9 @@ class NotificationCounter {
   uint64_t Arrived() const;
 
   // As the last argument of a put.
-  operator Ride() const { return Ride({.kind = internal::RideSpec::Kind::kCounter, .value = id_}); }
+  operator Rider() const {
+    return Rider({.kind = internal::RideSpec::Kind::kCounter, .value = id_});
+  }
 
  private:
   NotificationCounter(std::shared_ptr<internal::Runtime> runtime, uint32_t id)
@@ -62,7 +64,7 @@ class NotificationCounter {
 };
 
 namespace internal {
-void PostNotify(const Reach& reach, Rank rank, const Ride& ride);
+void PostNotify(const Reach& reach, Rank rank, const Rider& ride);
 absl::Status WaitSignal(const Reach& reach, RemotePtr<uint64_t> signal, uint64_t at_least,
                         int64_t deadline_nanos);
 }  // namespace internal

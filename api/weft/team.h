@@ -31,10 +31,11 @@ class Team {
   // has left (named). One thread at a time.
   absl::Status Barrier() const;
 
+  // The runtime's own.
   const std::shared_ptr<internal::Runtime>& runtime() const { return runtime_; }
 
  private:
-  friend class World;
+  friend class internal::Runtime;
   explicit Team(std::shared_ptr<internal::Runtime> runtime) : runtime_(std::move(runtime)) {}
 
   std::shared_ptr<internal::Runtime> runtime_;

@@ -12,7 +12,7 @@
 #include "weft/order.h"
 #include "weft/rank.h"
 #include "weft/remote_ptr.h"
-#include "weft/ride.h"
+#include "weft/rider.h"
 #include "weft/symmetric.h"
 #include "weft/team.h"
 #include "weft/world.h"

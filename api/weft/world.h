@@ -41,8 +41,8 @@ class World {
   // by a launcher that Weft does not know.
   static absl::StatusOr<World> Join(const Options& options);
 
-  World(World&&) = default;
-  World& operator=(World&& other);
+  World(World&& other) noexcept;
+  World& operator=(World&& other) noexcept;
   // Leave, with errors dropped.
   ~World();
 
@@ -61,15 +61,15 @@ class World {
   Rank size() const { return size_; }
 
   // The team of all ranks.
-  Team team() const { return *team_; }
-  operator Team() const { return *team_; }
+  const Team& team() const { return *team_; }
+  operator const Team&() const { return *team_; }
   absl::Status Barrier() const { return team_->Barrier(); }
 
  private:
   friend class internal::Runtime;
   explicit World(Team team);
 
-  std::optional<Team> team_;  // Empty once left or moved from.
+  std::optional<Team> team_;  // Empty once moved from.
   Rank rank_ = 0;
   Rank size_ = 0;
 };

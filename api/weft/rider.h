@@ -1,7 +1,7 @@
 // What can ride on a put: a notification or a signal, raised at the put's target
 // once the put's data, and what a fence put before it, is visible there.
-#ifndef WEFT_RIDE_H_
-#define WEFT_RIDE_H_
+#ifndef WEFT_RIDER_H_
+#define WEFT_RIDER_H_
 
 #include <cstdint>
 
@@ -11,10 +11,10 @@
 namespace weft {
 
 // Made by SetSignal, AddSignal, or implicitly from a NotificationCounter.
-class Ride {
+class Rider {
  public:
-  constexpr Ride() = default;  // Nothing.
-  explicit constexpr Ride(internal::RideSpec spec) : spec_(spec) {}
+  constexpr Rider() = default;  // Nothing.
+  explicit constexpr Rider(internal::RideSpec spec) : spec_(spec) {}
   constexpr const internal::RideSpec& spec() const { return spec_; }
   constexpr bool empty() const { return spec_.kind == internal::RideSpec::Kind::kNone; }
 
@@ -24,14 +24,14 @@ class Ride {
 
 // Stores `value` to `signal`, or adds it. The word must be on the rank that the
 // put goes to: kInvalidArgument otherwise. Its owner waits with WaitSignal.
-inline constexpr Ride SetSignal(RemotePtr<uint64_t> signal, uint64_t value) {
-  return Ride(
+inline constexpr Rider SetSignal(RemotePtr<uint64_t> signal, uint64_t value) {
+  return Rider(
       {.kind = internal::RideSpec::Kind::kSetSignal, .value = value, .signal = signal.bits()});
 }
-inline constexpr Ride AddSignal(RemotePtr<uint64_t> signal, uint64_t value) {
-  return Ride(
+inline constexpr Rider AddSignal(RemotePtr<uint64_t> signal, uint64_t value) {
+  return Rider(
       {.kind = internal::RideSpec::Kind::kAddSignal, .value = value, .signal = signal.bits()});
 }
 
 }  // namespace weft
-#endif  // WEFT_RIDE_H_
+#endif  // WEFT_RIDER_H_
