@@ -29,9 +29,7 @@ void Use(weft::TeamIndex index) { TakeRank(index.value()); }
 // MISUSE(rank_of_a_team_index): (could not|cannot) convert .* to .*TeamIndex
 weft::Rank Use(const weft::Team& team, weft::Rank rank) { return team.rank(rank); }
 // CORRECTED
-weft::Rank Use(const weft::Team& team, weft::Rank rank) {
-  return team.rank(weft::TeamIndex(rank));
-}
+weft::Rank Use(const weft::Team& team, weft::Rank rank) { return team.rank(weft::TeamIndex(rank)); }
 // END
 
 // MISUSE(pointer_to_a_type_with_a_destructor): only trivially copyable types
