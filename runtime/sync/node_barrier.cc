@@ -44,13 +44,15 @@ void NodeBarrier::RequireComparison() {
 }
 
 absl::Status NodeBarrier::Enter(Deadline deadline, bool& compare) {
+  bool last = false;
   if (!arrived_) {
     entry().generation.store(generation_, std::memory_order_release);
     arrived_ = true;
-    const bool last = algorithm_ == Algorithm::kByCpu ? ArriveByCpu() : ArriveByCounter();
-    if (last) Release();
+    last = algorithm_ == Algorithm::kByCpu ? ArriveByCpu() : ArriveByCounter();
   }
-  if (!Complete()) {
+  if (last) {
+    Release();
+  } else if (!Complete()) {
     absl::Status status = WaitForAll(deadline);
     if (!status.ok()) return status;
   }

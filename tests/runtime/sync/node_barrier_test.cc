@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <random>
@@ -169,6 +170,22 @@ TEST(NodeBarrier, ProgressIsMadeWhileItWaits) {
   NodeBarrier barrier(node.view(0), {.step = step, .every_ns = 100'000});
   EXPECT_TRUE(Enter(barrier).ok());
   EXPECT_EQ(steps, 20);
+}
+
+// Those who wait for a late rank leave the cpu to others.
+TEST(NodeBarrier, WaitersOfALateRankSleep) {
+  for (Rank size : {2, 5}) {
+    const SharedNode node(size);
+    const auto statuses = node.Run([&](const NodeView& view) {
+      NodeBarrier barrier(view, {});
+      EXPECT_TRUE(Enter(barrier).ok());
+      if (view.rank == 0) absl::SleepFor(absl::Milliseconds(300));
+      const clock_t before = clock();  // Of this process.
+      EXPECT_TRUE(Enter(barrier).ok());
+      EXPECT_LT(clock() - before, CLOCKS_PER_SEC / 10);
+    });
+    EXPECT_TRUE(AllSucceeded(statuses));
+  }
 }
 
 // Real processes: one is killed at some moment while the others go round.
