@@ -25,6 +25,50 @@ def weft_test(name, deps = [], **kwargs):
         **kwargs
     )
 
+def weft_rank_test(name, deps = [], ranks = [1, 2, 4], env = {}, args = [], tags = [], **kwargs):
+    """GoogleTest cases that every rank of a job runs, started by weftrun.
+
+    For each N of ranks a test <name>_<N>, which runs the program under `weftrun -n N`; all
+    of them together are the suite <name>. tests/support/rank_test.h has the world.
+
+    Args:
+      name: the target's name; the source is <name>.cc unless srcs is given.
+      deps: what the source uses.
+      ranks: sizes of the job.
+      env: the ranks' environment (weftrun -x), such as {"WEFT_FAULT": "1"}.
+      args: the program's arguments.
+      tags: of each test, beside "cpu:2".
+      **kwargs: srcs; the rest is passed to each test.
+    """
+    native.cc_binary(
+        name = name + "_program",
+        testonly = True,
+        srcs = kwargs.pop("srcs", [name + ".cc"]),
+        deps = deps + [
+            "//tests/support:rank_main",
+            "@com_google_googletest//:gtest",
+        ],
+    )
+    size = kwargs.pop("size", "small")
+    variables = []
+    for variable, value in env.items():
+        variables += ["-x", "%s=%s" % (variable, value)]
+    for n in ranks:
+        native.sh_test(
+            name = "%s_%d" % (name, n),
+            size = size,
+            srcs = ["//tests:run_ranks.sh"],
+            args = ["$(rootpath //tools/weftrun)", "-n", str(n)] + variables +
+                   ["--", "$(rootpath :%s_program)" % name] + args,
+            data = ["//tools/weftrun", ":%s_program" % name],
+            tags = tags + (["cpu:2"] if n > 1 else []),
+            **kwargs
+        )
+    native.test_suite(
+        name = name,
+        tests = [":%s_%d" % (name, n) for n in ranks],
+    )
+
 def weft_fuzz_test(name, deps = [], runs = 100000, **kwargs):
     """A fuzz target: <name>.cc (or srcs) with one LLVMFuzzerTestOneInput.
 

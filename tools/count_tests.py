@@ -70,11 +70,11 @@ def count_run(path):
     stage = os.path.splitext(os.path.basename(path))[0]
     results, broken, complete = read_events(path)
     passed, failures, skipped = 0, [], 0
-    for (label, _, shard), result in sorted(results.items(), key=str):
+    for (label, _, _), result in sorted(results.items(), key=str):
         case_passed, case_failed, case_skipped = count_cases(xml_path(result))
         status = result.get("status", "NO_STATUS")
         if status not in ("PASSED", "FLAKY") and not case_failed:
-            case_failed = [status + (" (shard %s)" % shard if shard else "")]
+            case_failed = [status]
         elif status == "PASSED" and not case_passed + case_skipped and not case_failed:
             case_failed = ["passed without a single test case"]
         passed += case_passed
