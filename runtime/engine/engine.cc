@@ -7,12 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/in_doubt.h"
 #include "runtime/engine/engine_impl.h"
-#include "runtime/transport/bounds.h"
+#include "runtime/transport/address.h"
 
 namespace weft {
 namespace {
-
-bool IsAtomic(Op::Kind kind) { return kind != Op::Kind::kPut && kind != Op::Kind::kGet; }
 
 const char* NameOf(Op::Kind kind) {
   switch (kind) {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/doorbell.h"
-#include "runtime/transport/bounds.h"
+#include "runtime/transport/address.h"
 #include "runtime/transport/shm/move.h"
 
 namespace weft {
@@ -41,27 +41,6 @@ class ShmRegistration final : public Registration {
  private:
   const std::string key_;
 };
-
-bool IsAtomic(Op::Kind kind) { return kind != Op::Kind::kPut && kind != Op::Kind::kGet; }
-
-// Whether all that `op` touches lies in its region, aligned where it must be.
-bool GoodAddress(const Op& op) {
-  const RemoteRegion& region = *op.region;
-  if (!InBounds(op.offset, op.length, region.length)) return false;
-  if (IsAtomic(op.kind)) {
-    return (op.length == 4 || op.length == 8) && op.offset % op.length == 0;
-  }
-  switch (op.ride) {
-    case Ride::kNone:
-      return true;
-    case Ride::kCounter:
-      return op.operand < kMaxCounters;
-    case Ride::kSetSignal:
-    case Ride::kAddSignal:
-      return InBounds(op.compare, 8, region.length) && op.compare % 8 == 0;
-  }
-  return false;
-}
 
 }  // namespace
 

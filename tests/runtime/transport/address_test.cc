@@ -1,5 +1,5 @@
 // The bounds check agrees with arithmetic that cannot wrap.
-#include "runtime/transport/bounds.h"
+#include "runtime/transport/address.h"
 
 #include <gtest/gtest.h>
 
