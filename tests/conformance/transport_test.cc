@@ -1,0 +1,464 @@
+// What transport.h promises, over every transport.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "tests/conformance/fabric.h"
+
+namespace weft {
+namespace {
+
+constexpr uint64_t kSlabBytes = 4 << 20;
+
+class TransportConformance : public testing::TestWithParam<Fabric> {
+ protected:
+  void Run(Rank size, const std::function<void(TransportRank&)>& program) {
+    RunOnTransports(GetParam(), size, kSlabBytes, program);
+  }
+  // How often to repeat what is slow where operations are delayed.
+  static int Times(int bare) { return GetParam().bare ? bare : std::max(1, bare / 20); }
+};
+
+Lane LaneOf(uint64_t length) { return length > kMaxStagedBytes ? Lane::kBulk : Lane::kSmall; }
+
+TEST_P(TransportConformance, PutsAndGetsOfAllSizesAndAlignments) {
+  Run(2, [](TransportRank& self) {
+    const Rank peer = 1 - self.rank();
+    std::vector<std::byte> source(1 << 20), back(1 << 20);
+    for (uint64_t length : {0, 1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 4095, 16384, 16385, 1 << 20}) {
+      for (uint64_t skew : {0, 1, 4}) {
+        FillPattern(source.data(), length, length + skew + self.rank());
+        std::memset(back.data(), 0x55, length);
+        Op op = {.lane = LaneOf(length),
+                 .region = &self.slab_of(peer),
+                 .offset = 4096 + skew,
+                 .local = source.data(),
+                 .length = length};
+        ASSERT_EQ(self.Run(peer, op), Event::Result::kOk);
+        op.kind = Op::Kind::kGet;
+        op.local = back.data();
+        ASSERT_EQ(self.Run(peer, op), Event::Result::kOk);
+        ASSERT_EQ(std::memcmp(source.data(), back.data(), length), 0) << length << " " << skew;
+      }
+    }
+    self.Meet();
+    const std::byte* const slab = self.slab();
+    for (size_t i = 0; i < 4096; ++i) ASSERT_EQ(slab[i], std::byte{0});
+    for (size_t i = 4096 + 4 + (1 << 20); i < kSlabBytes; ++i) ASSERT_EQ(slab[i], std::byte{0});
+  });
+}
+
+template <typename T>
+void CheckAtomics(TransportRank& self, Rank peer, uint64_t offset) {
+  using Kind = Op::Kind;
+  T model = 0;
+  std::mt19937_64 random(self.rank());
+  for (int i = 0; i < 100; ++i) {
+    const Kind kinds[] = {Kind::kFetchAdd, Kind::kCompareSwap, Kind::kSwap, Kind::kFetch,
+                          Kind::kSet,      Kind::kAnd,         Kind::kOr,   Kind::kXor};
+    const Kind kind = kinds[i % 8];
+    const T operand = static_cast<T>(random());
+    const T compare = random() % 2 == 0 ? model : static_cast<T>(random());
+    T old = 77;
+    const bool wants_old = kind != Kind::kSet && random() % 4 != 0;
+    const Op op = {.kind = kind,
+                   .region = &self.slab_of(peer),
+                   .offset = offset,
+                   .local = wants_old ? &old : nullptr,
+                   .length = sizeof(T),
+                   .operand = operand,
+                   .compare = compare};
+    ASSERT_EQ(self.Run(peer, op), Event::Result::kOk);
+    ASSERT_EQ(old, wants_old ? model : T{77}) << i;
+    switch (kind) {
+      case Kind::kFetchAdd:
+        model = static_cast<T>(model + operand);
+        break;
+      case Kind::kCompareSwap:
+        if (model == compare) model = operand;
+        break;
+      case Kind::kSwap:
+      case Kind::kSet:
+        model = operand;
+        break;
+      case Kind::kAnd:
+        model &= operand;
+        break;
+      case Kind::kOr:
+        model |= operand;
+        break;
+      case Kind::kXor:
+        model ^= operand;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+TEST_P(TransportConformance, EveryAtomic) {
+  Run(2, [](TransportRank& self) {
+    CheckAtomics<uint32_t>(self, 1 - self.rank(), 64);
+    CheckAtomics<uint64_t>(self, 1 - self.rank(), 128);
+    CheckAtomics<uint64_t>(self, self.rank(), 256);  // On itself.
+  });
+}
+
+TEST_P(TransportConformance, ExactlyOneEventAToken) {
+  Run(3, [](TransportRank& self) {
+    std::mt19937_64 random(self.rank());
+    std::vector<std::byte> local(1 << 16);
+    const uint64_t count = static_cast<uint64_t>(Times(20'000));
+    std::map<uint64_t, Rank> expected;
+    std::map<uint64_t, int> told;
+    const auto take = [&] {
+      self.Poll();
+      for (const Event& event : self.events()) {
+        ++told[event.token];
+        EXPECT_EQ(event.peer, expected[event.token]);
+      }
+      self.events().clear();
+    };
+    for (uint64_t token = 1; token <= count; ++token) {
+      const uint64_t size = random() % 8 == 0 ? random() % local.size() : random() % 64;
+      const uint64_t offset =
+          random() % 16 == 0 ? random() : random() % (kSlabBytes - local.size());
+      Op op = {.kind = static_cast<Op::Kind>(random() % 10),
+               .fenced = random() % 8 == 0,
+               .token = random() % 8 == 0 ? 0 : token,
+               .offset = offset,
+               .local = local.data(),
+               .length = size};
+      if (op.kind == Op::Kind::kPut) op.ride = static_cast<Ride>(random() % 4);
+      op.operand = random() % 500;
+      op.compare = offset;
+      op.lane = LaneOf(size);
+      const Rank peer = static_cast<Rank>(random() % self.size());
+      op.region = &self.slab_of(peer);
+      if (op.token != 0) expected[op.token] = peer;
+      self.WaitFor([&] {
+        if (self.transport().Post(peer, {&op, 1}) == 1) return true;
+        take();
+        return false;
+      });
+    }
+    self.WaitFor([&] {
+      take();
+      return told.size() >= expected.size();
+    });
+    for (int i = 0; i < 1000; ++i) take();
+    ASSERT_EQ(told.size(), expected.size());
+    for (const auto& [token, times] : told) ASSERT_EQ(times, 1) << token;
+    self.Meet();
+  });
+}
+
+TEST_P(TransportConformance, AFullPeerDoesNotFillAnother) {
+  Run(3, [](TransportRank& self) {
+    if (self.rank() != 0) return;
+    const uint64_t value = 1;
+    Op op = {.token = 1, .region = &self.slab_of(1), .local = const_cast<uint64_t*>(&value)};
+    op.length = 8;
+    uint64_t posted = 0;
+    while (posted < 1'000'000 && self.transport().Post(1, {&op, 1}) == 1) ++posted;
+    ASSERT_LT(posted, 1'000'000u);  // It is bounded.
+    self.Poll();
+    op.token = 2;
+    op.region = &self.slab_of(2);
+    ASSERT_EQ(self.Run(2, op), Event::Result::kOk);
+    self.WaitFor([&] {
+      self.Poll();
+      return self.events().size() == posted;
+    });
+  });
+}
+
+// Each round's data are put in no order, then a fenced flag: whoever sees the
+// flag sees the data.
+TEST_P(TransportConformance, AFencedPutFollowsWhatIsBeforeIt) {
+  constexpr uint64_t kWords = 32;
+  Run(2, [](TransportRank& self) {
+    const uint64_t rounds = static_cast<uint64_t>(Times(5'000));
+    for (uint64_t round = 1; round <= rounds; ++round) {
+      if (self.rank() == 0) {
+        std::vector<uint64_t> values(kWords, round);
+        for (uint64_t i = 0; i <= kWords; ++i) {
+          const bool flag = i == kWords;
+          const Op op = {.fenced = flag,
+                         .token = i + 1,
+                         .region = &self.slab_of(1),
+                         .offset = flag ? 0 : 64 + 64 * i,
+                         .local = flag ? values.data() : &values[i],
+                         .length = 8};
+          self.Post(1, op);
+        }
+        for (uint64_t i = 0; i <= kWords; ++i) ASSERT_EQ(self.Wait(i + 1), Event::Result::kOk);
+        self.WaitFor([&] { return self.word(0) == round; });
+      } else {
+        const auto load = [&](uint64_t offset) {
+          return std::atomic_ref(*reinterpret_cast<uint64_t*>(self.slab() + offset)).load();
+        };
+        self.WaitFor([&] { return load(0) == round; });
+        for (uint64_t i = 0; i < kWords; ++i) ASSERT_EQ(load(64 + 64 * i), round) << i;
+        self.word(0) = round;
+      }
+    }
+  });
+}
+
+// The counterpart: what comes after a fenced operation does not pass what is
+// before it either.
+TEST_P(TransportConformance, NothingPassesAFence) {
+  Run(2, [](TransportRank& self) {
+    const uint64_t rounds = static_cast<uint64_t>(Times(2'000));
+    for (uint64_t round = 1; round <= rounds; ++round) {
+      if (self.rank() == 0) {
+        const auto word = [&](uint64_t offset, uint64_t token, bool fenced) {
+          return Op{.fenced = fenced,
+                    .token = token,
+                    .region = &self.slab_of(1),
+                    .offset = offset,
+                    .local = const_cast<uint64_t*>(&round),
+                    .length = 8};
+        };
+        self.Post(1, word(64, 1, false));
+        self.Post(1, word(128, 2, true));
+        self.Post(1, word(192, 3, false));
+        for (uint64_t token : {1, 2, 3}) ASSERT_EQ(self.Wait(token), Event::Result::kOk);
+        self.WaitFor([&] { return self.word(0) == round; });
+      } else {
+        const auto load = [&](uint64_t offset) {
+          return std::atomic_ref(*reinterpret_cast<uint64_t*>(self.slab() + offset)).load();
+        };
+        self.WaitFor([&] { return load(192) == round; });
+        ASSERT_EQ(load(64), round);
+        self.word(0) = round;
+      }
+    }
+  });
+}
+
+// Whoever sees a notification sees the data that it came with, whole.
+TEST_P(TransportConformance, ARideFollowsItsData) {
+  constexpr uint64_t kLargest = 256 * 1024;
+  Run(2, [](TransportRank& self) {
+    const uint64_t rounds = static_cast<uint64_t>(Times(2'000));
+    std::mt19937_64 random(7);  // The same draws on both.
+    std::vector<std::byte> local(kLargest);
+    for (uint64_t round = 1; round <= rounds; ++round) {
+      const uint64_t length = random() % 4 == 0 ? random() % 9 : random() % kLargest;
+      const uint64_t offset = 64 + random() % 64;
+      const Ride ride = static_cast<Ride>(1 + random() % 3);
+      FillPattern(local.data(), length, round);
+      if (self.rank() == 0) {
+        const Op op = {.ride = ride,
+                       .lane = LaneOf(length),
+                       .token = round,
+                       .region = &self.slab_of(1),
+                       .offset = offset,
+                       .local = local.data(),
+                       .length = length,
+                       .operand = ride == Ride::kCounter ? 3 : round,
+                       .compare = 8};
+        self.Post(1, op);
+        ASSERT_EQ(self.Wait(round), Event::Result::kOk);
+        self.WaitFor([&] { return self.word(0) == round; });
+      } else {
+        std::atomic_ref<uint64_t> signal(*reinterpret_cast<uint64_t*>(self.slab() + 8));
+        self.WaitFor(
+            [&] { return ride == Ride::kCounter ? self.counter(3) == 1 : signal.load() == round; });
+        ASSERT_EQ(Checksum(self.slab() + offset, length), Checksum(local.data(), length));
+        self.counter(3) = 0;
+        signal = 0;
+        self.word(0) = round;
+      }
+    }
+  });
+}
+
+TEST_P(TransportConformance, NotificationsReceivedAreNotificationsSent) {
+  Run(3, [](TransportRank& self) {
+    std::mt19937_64 random(self.rank());
+    std::vector<std::byte> local(40'000);
+    const uint64_t count = static_cast<uint64_t>(Times(20'000));
+    uint64_t sent[3] = {};
+    for (uint64_t token = 1; token <= count; ++token) {
+      const uint64_t length = token % 3 == 0 ? 0 : token % 64 == 1 ? local.size() : token % 100;
+      const Rank peer = static_cast<Rank>(random() % 3);
+      Op op = {.ride = Ride::kCounter,
+               .lane = LaneOf(length),
+               .token = token,
+               .region = &self.slab_of(peer),
+               .offset = 4096,
+               .local = local.data(),
+               .length = length,
+               .operand = 447};
+      if (token % 10 == 0) op.offset = kSlabBytes - length + 1;  // Refused: must not count.
+      sent[peer] += token % 10 != 0;
+      self.Post(peer, op);
+    }
+    for (uint64_t token = 1; token <= count; ++token) {
+      ASSERT_EQ(self.Wait(token),
+                token % 10 == 0 ? Event::Result::kBadAddress : Event::Result::kOk);
+    }
+    for (Rank peer = 0; peer < 3; ++peer) self.word(peer) += sent[peer];
+    self.Meet();
+    EXPECT_EQ(self.counter(447), self.word(self.rank()));
+    self.Meet();
+  });
+}
+
+TEST_P(TransportConformance, BadAddressesMoveNothing) {
+  Run(2, [](TransportRank& self) {
+    if (self.rank() == 0) {
+      std::vector<std::byte> ones(1 << 20, std::byte{0xff});
+      using Kind = Op::Kind;
+      struct Case {
+        Kind kind;
+        uint64_t offset, length;
+        Ride ride = Ride::kNone;
+        uint64_t operand = 0, compare = 0;
+      };
+      const Case cases[] = {
+          {Kind::kPut, UINT64_MAX - 15, 32},
+          {Kind::kPut, uint64_t{1} << 63, uint64_t{1} << 63},
+          {Kind::kPut, kSlabBytes - 8, 16},
+          {Kind::kPut, kSlabBytes - 50'000, 50'001},
+          {Kind::kPut, 0, UINT64_MAX},
+          {Kind::kPut, kSlabBytes + 1, 0},
+          {Kind::kGet, kSlabBytes - 8, 16},
+          {Kind::kGet, UINT64_MAX, 1},
+          {Kind::kFetchAdd, kSlabBytes, 8},
+          {Kind::kFetchAdd, 4, 8},
+          {Kind::kSet, 1, 4},
+          {Kind::kSwap, 0, 3},
+          {Kind::kPut, 0, 8, Ride::kCounter, kMaxCounters},
+          {Kind::kPut, 0, 20'000, Ride::kCounter, UINT64_MAX},
+          {Kind::kPut, 0, 8, Ride::kSetSignal, 1, kSlabBytes - 4},
+          {Kind::kPut, 0, 8, Ride::kAddSignal, 1, 12},
+          {Kind::kPut, 0, 300, Ride::kAddSignal, 1, UINT64_MAX - 7},
+      };
+      for (const Case& c : cases) {
+        const Op op = {.kind = c.kind,
+                       .ride = c.ride,
+                       .lane = LaneOf(c.length),
+                       .region = &self.slab_of(1),
+                       .offset = c.offset,
+                       .local = ones.data(),
+                       .length = c.length,
+                       .operand = c.operand,
+                       .compare = c.compare};
+        ASSERT_EQ(self.Run(1, op), Event::Result::kBadAddress) << &c - cases;
+      }
+      for (std::byte b : ones) ASSERT_EQ(b, std::byte{0xff});
+    }
+    self.Meet();
+    for (uint64_t i = 0; i < kSlabBytes; ++i) ASSERT_EQ(self.slab()[i], std::byte{0});
+  });
+}
+
+template <typename T>
+void CheckNotTorn(TransportRank& self, int times) {
+  // Rank 0 puts all zeros and all ones in turn; rank 1 gets and must see one of them.
+  self.Meet();
+  if (self.rank() == 0) {
+    for (int i = 0; i < times; ++i) {
+      T value = i % 2 == 0 ? static_cast<T>(~T{0}) : T{0};
+      const Op op = {
+          .region = &self.slab_of(2), .offset = 64, .local = &value, .length = sizeof(T)};
+      ASSERT_EQ(self.Run(2, op), Event::Result::kOk);
+    }
+    self.word(1) = 1;
+  } else if (self.rank() == 1) {
+    while (self.word(1) == 0) {
+      T value = 1;
+      const Op op = {.kind = Op::Kind::kGet,
+                     .region = &self.slab_of(2),
+                     .offset = 64,
+                     .local = &value,
+                     .length = sizeof(T)};
+      ASSERT_EQ(self.Run(2, op), Event::Result::kOk);
+      ASSERT_TRUE(value == 0 || value == static_cast<T>(~T{0})) << +value;
+    }
+  }
+  self.Meet();
+  if (self.rank() == 0) self.word(1) = 0;
+  self.Meet();
+}
+
+TEST_P(TransportConformance, SingleValuesAreNotTorn) {
+  Run(3, [](TransportRank& self) {
+    CheckNotTorn<uint16_t>(self, Times(10'000));
+    CheckNotTorn<uint32_t>(self, Times(10'000));
+    CheckNotTorn<uint64_t>(self, Times(10'000));
+  });
+}
+
+TEST_P(TransportConformance, ConnectAgainIsHarmless) {
+  Run(2, [](TransportRank& self) {
+    const Rank peer = 1 - self.rank();
+    const uint64_t value = 1;
+    const Op op = {
+        .region = &self.slab_of(peer), .local = const_cast<uint64_t*>(&value), .length = 8};
+    self.Post(peer, op);
+    self.ConnectAgain(peer);
+    EXPECT_EQ(self.Run(peer, op), Event::Result::kOk);
+    self.Meet();
+  });
+}
+
+// What is abandoned ends, each with its event, and touches nothing afterwards.
+TEST_P(TransportConformance, AnAbandonedLaneEndsItsOperations) {
+  Run(2, [](TransportRank& self) {
+    if (self.rank() == 0) {
+      constexpr uint64_t kOps = 16;
+      std::vector<std::byte> local(200'000);
+      for (const Lane lane : {Lane::kBulk, Lane::kSmall}) {
+        uint64_t posted = 0;
+        for (uint64_t token = 1; token <= kOps; ++token) {
+          const Op op = {.kind = Op::Kind::kGet,
+                         .lane = lane,
+                         .token = token,
+                         .region = &self.slab_of(1),
+                         .local = local.data(),
+                         .length = lane == Lane::kBulk ? local.size() : 8};
+          posted += self.transport().Post(1, {&op, 1});
+        }
+        self.transport().Abandon(1, lane);
+        std::memset(local.data(), 0xee, local.size());
+        self.WaitFor([&] {
+          self.Poll();
+          return self.events().size() == posted;
+        });
+        for (const Event& event : self.events()) {
+          EXPECT_TRUE(event.result == Event::Result::kOk ||
+                      event.result == Event::Result::kPeerDown);
+        }
+        self.events().clear();
+        usleep(2000);
+        for (int i = 0; i < 100; ++i) self.Poll();
+        for (std::byte b : local) ASSERT_EQ(b, std::byte{0xee});
+        const Op again = {.kind = Op::Kind::kGet,
+                          .lane = Lane::kBulk,
+                          .region = &self.slab_of(1),
+                          .local = local.data(),
+                          .length = local.size()};
+        EXPECT_EQ(self.Run(1, again),
+                  lane == Lane::kBulk ? Event::Result::kOk : Event::Result::kPeerDown);
+      }
+    }
+    self.Meet();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::ValuesIn(Fabrics()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace weft
