@@ -340,4 +340,9 @@ uint64_t Checksum(const void* memory, size_t bytes) {
   return sum;
 }
 
+bool AllBytesAre(std::byte value, const void* memory, size_t bytes) {
+  const auto* const in = static_cast<const std::byte*>(memory);
+  return bytes == 0 || (in[0] == value && std::memcmp(in, in + 1, bytes - 1) == 0);
+}
+
 }  // namespace weft

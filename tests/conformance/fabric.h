@@ -167,6 +167,8 @@ void RunOnEngines(const Fabric& fabric, Rank size, uint64_t slab_bytes,
 // Bytes that tell where they come from, and a sum that tells whether they are all there.
 void FillPattern(void* memory, size_t bytes, uint64_t seed);
 uint64_t Checksum(const void* memory, size_t bytes);
+// Whether each of them is `value`.
+bool AllBytesAre(std::byte value, const void* memory, size_t bytes);
 
 }  // namespace weft
 #endif  // WEFT_TESTS_CONFORMANCE_FABRIC_H_

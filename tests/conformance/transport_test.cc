@@ -48,9 +48,9 @@ TEST_P(TransportConformance, PutsAndGetsOfAllSizesAndAlignments) {
       }
     }
     self.Meet();
-    const std::byte* const slab = self.slab();
-    for (size_t i = 0; i < 4096; ++i) ASSERT_EQ(slab[i], std::byte{0});
-    for (size_t i = 4096 + 4 + (1 << 20); i < kSlabBytes; ++i) ASSERT_EQ(slab[i], std::byte{0});
+    EXPECT_TRUE(AllBytesAre(std::byte{0}, self.slab(), 4096));
+    const size_t end = 4096 + 4 + (1 << 20);
+    EXPECT_TRUE(AllBytesAre(std::byte{0}, self.slab() + end, kSlabBytes - end));
   });
 }
 
@@ -356,10 +356,10 @@ TEST_P(TransportConformance, BadAddressesMoveNothing) {
                        .compare = c.compare};
         ASSERT_EQ(self.Run(1, op), Event::Result::kBadAddress) << &c - cases;
       }
-      for (std::byte b : ones) ASSERT_EQ(b, std::byte{0xff});
+      EXPECT_TRUE(AllBytesAre(std::byte{0xff}, ones.data(), ones.size()));
     }
     self.Meet();
-    for (uint64_t i = 0; i < kSlabBytes; ++i) ASSERT_EQ(self.slab()[i], std::byte{0});
+    EXPECT_TRUE(AllBytesAre(std::byte{0}, self.slab(), kSlabBytes));
   });
 }
 
@@ -443,7 +443,7 @@ TEST_P(TransportConformance, AnAbandonedLaneEndsItsOperations) {
         self.events().clear();
         usleep(2000);
         for (int i = 0; i < 100; ++i) self.Poll();
-        for (std::byte b : local) ASSERT_EQ(b, std::byte{0xee});
+        EXPECT_TRUE(AllBytesAre(std::byte{0xee}, local.data(), local.size()));
         const Op again = {.kind = Op::Kind::kGet,
                           .lane = Lane::kBulk,
                           .region = &self.slab_of(1),
