@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -41,9 +42,10 @@ Vertex VertexNames::Find(std::string_view name) const {
 }
 
 std::vector<std::string> VertexNames::Closest(std::string_view wrong, size_t count) const {
-  // A word of 8 letters may have 2 wrong; names that it begins come next.
-  const size_t tolerance = 1 + wrong.size() / 8;
-  std::vector<std::pair<size_t, std::string_view>> candidates;
+  // A word of 4 letters may have 2 wrong, though seldom the first; names that it
+  // begins come next.
+  const size_t tolerance = 1 + wrong.size() / 4;
+  std::vector<std::tuple<size_t, bool, std::string_view>> candidates;
   for (const std::string* name : names_) {
     const size_t longer = std::max(name->size(), wrong.size());
     const size_t shorter = std::min(name->size(), wrong.size());
@@ -53,12 +55,12 @@ std::vector<std::string> VertexNames::Closest(std::string_view wrong, size_t cou
       if (wrong.empty() || !name->starts_with(wrong)) continue;
       cost = tolerance + longer - shorter;
     }
-    candidates.emplace_back(cost, *name);
+    candidates.emplace_back(cost, !name->starts_with(wrong.substr(0, 1)), *name);
   }
   std::sort(candidates.begin(), candidates.end());
   if (candidates.size() > count) candidates.resize(count);
   std::vector<std::string> closest;
-  for (const auto& [cost, name] : candidates) closest.emplace_back(name);
+  for (const auto& candidate : candidates) closest.emplace_back(std::get<2>(candidate));
   return closest;
 }
 
