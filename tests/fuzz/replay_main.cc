@@ -1,6 +1,6 @@
 // The main of a fuzz target in plain test runs: replays the files given as arguments, then
-// --runs=N mutations of them from a fixed seed (WEFT_SEEDS=M: N from each of M seeds). The
-// bytes of an input that brings the process down are printed to stderr.
+// --runs=N mutations of them from a fixed seed (WEFT_SEEDS=M: from M more seeds too). The bytes
+// of an input that brings the process down are printed to stderr.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -152,7 +152,7 @@ TEST(Fuzz, Corpus) {
 
 TEST(Fuzz, Mutations) {
   const char* const seeds = std::getenv("WEFT_SEEDS");
-  const int last = std::max(1, seeds == nullptr ? 1 : std::atoi(seeds));
+  const int last = 1 + (seeds == nullptr ? 0 : std::atoi(seeds));
   const std::vector<Input> corpus = ReadCorpus();
   for (int seed = 1; seed <= last; ++seed) {
     Mutator mutator(static_cast<uint32_t>(seed), corpus);
