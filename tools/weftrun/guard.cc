@@ -354,6 +354,8 @@ void Guard::OnTimeout() {
 }
 
 void Guard::Take(Ending::Step step) {
+  // From here on an end says nothing but that we asked for it.
+  if (step != Ending::Step::kNothing) unexplained_.reset();
   if (step == Ending::Step::kTerminate) {
     SignalRanks(SIGTERM);
     // A stopped one would not see it.

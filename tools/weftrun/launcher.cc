@@ -306,9 +306,7 @@ void Launcher::Narrate(const std::string& line) {
 }  // namespace
 
 int Launch(const Options& options) {
-  // Closes no descriptor and frees nothing: the end of the process does.
-  auto* launcher = new Launcher(options);
-  return launcher->Run();
+  return Launcher(options).Run();
 }
 
 }  // namespace weft

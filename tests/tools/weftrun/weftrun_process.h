@@ -1,0 +1,77 @@
+// Runs weftrun for tests, in processes that can be found and counted: each run
+// has a mark of its own in its environment, which everything that it starts
+// inherits. Used by one thread.
+#ifndef WEFT_TESTS_TOOLS_WEFTRUN_WEFTRUN_PROCESS_H_
+#define WEFT_TESTS_TOOLS_WEFTRUN_WEFTRUN_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/base/deadline.h"
+#include "runtime/base/unique_fd.h"
+
+namespace weft {
+
+// Paths of the programs under test, from the test's own arguments or runfiles.
+std::string WeftrunPath();
+std::string TestRankPath();
+
+struct WeftrunResult {
+  bool ended = false;  // In time.
+  int wait_status = -1;
+  std::string out;
+  std::string err;
+  double seconds = 0;
+
+  // The exit status; 128 + signal when it was killed; -1 when it did not end.
+  int code() const;
+};
+
+class WeftrunProcess {
+ public:
+  struct Setup {
+    std::vector<std::string> arguments;
+    std::vector<std::string> environment = {};  // NAME=VALUE, beside the test's own.
+    int stdin_fd = -1;                          // -1: /dev/null.
+    int stdout_fd = -1;                         // -1: kept, for the result.
+    int stderr_fd = -1;                         // Likewise.
+    bool own_group = false;                     // As a shell's job.
+  };
+
+  explicit WeftrunProcess(const Setup& setup);
+  // Kills what is left of the run.
+  ~WeftrunProcess();
+
+  pid_t pid() const { return pid_; }
+  const std::string& mark() const { return mark_; }
+
+  // The processes of the run that are no zombies, weftrun and its guard among them.
+  std::vector<pid_t> Processes() const;
+  // The guard; 0 while there is none.
+  pid_t Guard() const;
+  // Those of `Processes` that run the test program (comm is test_rank).
+  std::vector<pid_t> Ranks() const;
+  // Whether nothing of the run is left by the deadline.
+  bool Gone(Deadline deadline) const;
+
+  WeftrunResult Wait(Deadline deadline = Deadline::After(absl::Seconds(60)));
+  // What has been written so far.
+  std::string out() const;
+  std::string err() const;
+
+ private:
+  std::string mark_;
+  pid_t pid_ = -1;
+  int64_t started_ = 0;
+  UniqueFd pidfd_;
+  UniqueFd out_;
+  UniqueFd err_;
+};
+
+// Runs weftrun with `arguments` to its end.
+WeftrunResult RunWeftrun(const std::vector<std::string>& arguments);
+
+}  // namespace weft
+#endif  // WEFT_TESTS_TOOLS_WEFTRUN_WEFTRUN_PROCESS_H_
