@@ -54,8 +54,9 @@ class Waiter::LongWait {
     for (;;) {
       const uint32_t ticket = ArmDoorbell(bell_);
       // Orders the armed state before the looks, as the ringer's read-modify-write
-      // orders what it published before its look at the state.
-      std::atomic_thread_fence(std::memory_order_seq_cst);
+      // orders what it published before its look at the state. The builtin, since
+      // gcc refuses std::atomic_thread_fence under ThreadSanitizer.
+      __sync_synchronize();
       if (const auto over = Look()) return *over;
       SleepOnDoorbell(bell_, ticket, std::min(deadline_.RemainingNanos(), options_.max_sleep_ns));
       if (const auto over = Look()) return *over;
