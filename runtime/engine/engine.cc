@@ -221,9 +221,10 @@ absl::StatusOr<uint32_t> Engine::Impl::Issue(Lock& lock, const Request& request,
   slot.posted = posted;
   Fill(slot, peer, request);
   ledger_.Append(peer.queue(slot.lane), index);
-  if (!peer.in_backlog && !PostPeer(peer)) {
-    peer.in_backlog = true;
-    backlog_.push_back(&peer);
+  if (!peer.in_backlog) {
+    PostPeer(peer);
+    peer.in_backlog = HasUnposted(peer);
+    if (peer.in_backlog) backlog_.push_back(&peer);
   }
   return index;
 }

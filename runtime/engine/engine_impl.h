@@ -81,13 +81,16 @@ class Engine::Impl {
   // Waits until ready(), which is called with the lock held, returns true (then
   // true, and the lock was not released in between), or until `deadline`.
   bool Await(Lock& lock, Deadline deadline, absl::FunctionRef<bool()> ready);
+  // When the transport wants to be polled next.
+  Deadline NextPoll();
   void ProgressLocked();
-  void PostBacklog();
-  // Hands over what of `peer` may start; whether nothing is left to be.
+  // Hand over what may start; whether the transport took any of it.
+  bool PostBacklog();
   bool PostPeer(Peer& peer);
-  void PostLane(Peer& peer, Lane lane);
+  bool PostLane(Peer& peer, Lane lane);
+  bool HasUnposted(Peer& peer);
   bool MayStart(Peer& peer, Lane lane, const Slot& slot);
-  size_t PollEvents();
+  void PollEvents();
   void OnCompleted(const Event& event);
   void OnMembershipChange();
   void PeerGone(Peer& peer);

@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kBurst = 16;   // Operations in one Post.
 constexpr size_t kEvents = 64;  // Events in one Poll.
+// Between two polls while the transport says that it has something.
+constexpr absl::Duration kPollPause = absl::Microseconds(10);
 
 End EndOf(Event::Result result) {
   switch (result) {
@@ -58,34 +60,42 @@ bool Engine::Impl::Await(Lock& lock, Deadline deadline, absl::FunctionRef<bool()
     ProgressLocked();
     if (ready()) return true;
     if (deadline.Expired()) return false;
-    const Armed armed = transport_->Arm();
-    const Deadline step =
-        armed.ready ? Deadline::AtMonotonicNanos(0) : std::min(deadline, armed.at);
+    // The transport must be polled again by then in any case.
+    const Deadline step = std::min(deadline, NextPoll());
+    bool is_ready = false;
+    // Leaves the lock held when it returns true: ready, or to be polled earlier
+    // than `step`, because more has been handed over.
+    const auto look = [&] {
+      lock.lock();
+      ProgressLocked();
+      is_ready = ready();
+      if (is_ready || NextPoll() < step) return true;
+      lock.unlock();
+      return false;
+    };
     const uint32_t seen_changes = seen_changes_;
     lock.unlock();
-    const auto look = [&] {
-      if (!lock.owns_lock()) {
-        lock.lock();
-        ProgressLocked();
-        if (!ready()) lock.unlock();
-      }
-      return lock.owns_lock();
-    };
-    const Waiter::Outcome outcome =
-        waiter_.Wait(look, node_.control(node_.rank).doorbell, *node_.membership, seen_changes,
-                     step, {.spins = spins_});
-    if (outcome == Waiter::Outcome::kReady) return true;
+    waiter_.Wait(look, node_.control(node_.rank).doorbell, *node_.membership, seen_changes, step,
+                 {.spins = spins_});
     if (!lock.owns_lock()) lock.lock();
+    if (is_ready) return true;
   }
+}
+
+Deadline Engine::Impl::NextPoll() {
+  const Armed armed = transport_->Arm();
+  return armed.ready ? std::min(armed.at, Deadline::After(kPollPause)) : armed.at;
 }
 
 void Engine::Impl::ProgressLocked() {
   if (node_.membership->changes.load(std::memory_order_acquire) != seen_changes_) {
     OnMembershipChange();
   }
+  // Ends with a Post that was refused after the last Poll, so that the transport
+  // knows that it has somebody to tell when there is room.
   do {
-    PostBacklog();
-  } while (PollEvents() > 0 && !backlog_.empty());
+    PollEvents();
+  } while (PostBacklog());
   if (!completed_) return;
   completed_ = false;
   // Orders what is complete before the look at the bell: its sleepers look under
@@ -94,25 +104,31 @@ void Engine::Impl::ProgressLocked() {
   Ring(node_.control(node_.rank).doorbell);
 }
 
-void Engine::Impl::PostBacklog() {
-  std::erase_if(backlog_, [this](Peer* peer) {
-    peer->in_backlog = !PostPeer(*peer);
+bool Engine::Impl::PostBacklog() {
+  bool any = false;
+  std::erase_if(backlog_, [&](Peer* peer) {
+    any |= PostPeer(*peer);
+    peer->in_backlog = HasUnposted(*peer);
     return !peer->in_backlog;
   });
+  return any;
+}
+
+bool Engine::Impl::HasUnposted(Peer& peer) {
+  return peer.queue(Lane::kSmall).to_post != Ledger::kNone ||
+         peer.queue(Lane::kBulk).to_post != Ledger::kNone;
 }
 
 bool Engine::Impl::PostPeer(Peer& peer) {
-  if (peer.state == Peer::State::kConnected) {
-    PostLane(peer, Lane::kSmall);
-    PostLane(peer, Lane::kBulk);
-  }
-  return peer.queue(Lane::kSmall).to_post == Ledger::kNone &&
-         peer.queue(Lane::kBulk).to_post == Ledger::kNone;
+  if (peer.state != Peer::State::kConnected) return false;
+  const bool small = PostLane(peer, Lane::kSmall);
+  return PostLane(peer, Lane::kBulk) || small;
 }
 
-void Engine::Impl::PostLane(Peer& peer, Lane lane) {
+bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
   LaneQueue& queue = peer.queue(lane);
   const uint64_t max_length = transport_->caps().max_length;
+  bool any = false;
   while (queue.to_post != Ledger::kNone) {
     Op burst[kBurst];
     uint32_t owner[kBurst];
@@ -129,7 +145,7 @@ void Engine::Impl::PostLane(Peer& peer, Lane lane) {
         handed_over = 0;
       }
     }
-    if (count == 0) return;
+    if (count == 0) break;
 
     const size_t accepted = transport_->Post(peer.rank, {burst, count});
     for (size_t i = 0; i < accepted; ++i) {
@@ -138,8 +154,10 @@ void Engine::Impl::PostLane(Peer& peer, Lane lane) {
       slot.handed_over += burst[i].length;
       if (slot.handed_over == slot.op.length) StopHandingOver(peer, owner[i]);
     }
-    if (accepted < count) return;
+    any |= accepted > 0;
+    if (accepted < count) break;
   }
+  return any;
 }
 
 // Within its lane the transport keeps the order that a fence asks for; what
@@ -151,13 +169,11 @@ bool Engine::Impl::MayStart(Peer& peer, Lane lane, const Slot& slot) {
          ledger_.Oldest(peer.queue(Lane::kBulk)) > slot.sequence;
 }
 
-size_t Engine::Impl::PollEvents() {
-  size_t total = 0;
+void Engine::Impl::PollEvents() {
   size_t count;
   Event events[kEvents];
   do {
     count = transport_->Poll(events);
-    total += count;
     for (const Event& event : std::span(events, count)) {
       if (event.kind == Event::Kind::kCompleted) {
         OnCompleted(event);
@@ -171,7 +187,6 @@ size_t Engine::Impl::PollEvents() {
       }
     }
   } while (count == kEvents);
-  return total;
 }
 
 void Engine::Impl::OnCompleted(const Event& event) {

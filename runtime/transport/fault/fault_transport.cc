@@ -153,7 +153,10 @@ size_t FaultTransport::Post(Rank peer, std::span<const Op> ops) {
   const int64_t now = MonotonicNanos();
   size_t posted = 0;
   for (const Op& op : ops) {
-    if (random_.Chance(options_.refuse)) break;
+    if (random_.Chance(options_.refuse)) {
+      refused_ = true;
+      break;
+    }
     const auto free = std::ranges::find(p->entries, Entry::State::kFree, &Entry::state);
     if (free == p->entries.end()) break;
     Accept(*p, *free, op, now);
@@ -252,6 +255,7 @@ size_t FaultTransport::Tell(Peer& peer, std::span<Event> events, int64_t now) {
 
 size_t FaultTransport::Poll(std::span<Event> events) {
   const int64_t now = MonotonicNanos();
+  refused_ = false;
   TakeInnerEvents(now);
   for (Peer* peer : connected_) MoveWhatIsDue(*peer, now);
   TakeInnerEvents(now);
@@ -262,6 +266,7 @@ size_t FaultTransport::Poll(std::span<Event> events) {
 
 Armed FaultTransport::Arm() {
   Armed armed = inner_->Arm();
+  armed.ready |= refused_;
   const int64_t now = MonotonicNanos();
   for (const Peer* peer : connected_) {
     armed.ready |= peer->tell_down || peer->tell_connected > 0;

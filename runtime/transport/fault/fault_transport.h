@@ -91,6 +91,7 @@ class FaultTransport final : public Transport {
   const FaultOptions options_;
   Caps caps_;
   Random random_;
+  bool refused_ = false;  // By chance, since the last Poll: worth another try at once.
   std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null: not connected.
   std::vector<Peer*> connected_;
 };
