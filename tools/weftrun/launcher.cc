@@ -32,6 +32,16 @@
 namespace weft {
 namespace {
 
+// Puts /dev/null in the place of closed standard streams, so that no descriptor
+// of ours, opened later, is taken for one.
+void OpenStandardStreams() {
+  int fd;
+  do {
+    fd = open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
+
 class Launcher {
  public:
   explicit Launcher(const Options& options) : options_(options) {}
@@ -91,13 +101,6 @@ int Launcher::Run() {
 }
 
 absl::Status Launcher::Prepare() {
-  // So that no descriptor of ours is taken for a standard stream.
-  int fd;
-  do {
-    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-  } while (fd >= 0 && fd <= STDERR_FILENO && fcntl(fd, F_SETFD, 0) == 0);
-  if (fd < 0) return absl::InternalError(absl::StrCat("cannot open /dev/null: ", strerror(errno)));
-  close(fd);
   if (absl::Status status = RaiseOpenFiles(); !status.ok()) return status;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   siginfo_t any;
@@ -280,8 +283,12 @@ int Launcher::Finish() {
   stderr_->Finish();
   if (!verdict_->text.empty()) Say(verdict_->text);
   Narrate(absl::StrFormat("exits with status %d", verdict_->number));
-  while (stdout_->writer().pending() + stderr_->writer().pending() > 0) {
-    loop_.RunOnce(Deadline());
+  // Whoever reads may take their time, unless the user wants to be gone: then
+  // only as long as something moves.
+  const bool hurry = user_signals_ > 0 || verdict_->number == kExitTimeout;
+  while (size_t pending = stdout_->writer().pending() + stderr_->writer().pending()) {
+    loop_.RunOnce(hurry ? Deadline::After(absl::Seconds(1)) : Deadline());
+    if (hurry && stdout_->writer().pending() + stderr_->writer().pending() == pending) break;
   }
   // Lost at the very end, when there was no job to end any more.
   const int error = stdout_->writer().error();
@@ -306,6 +313,7 @@ void Launcher::Narrate(const std::string& line) {
 }  // namespace
 
 int Launch(const Options& options) {
+  OpenStandardStreams();
   return Launcher(options).Run();
 }
 

@@ -2,6 +2,7 @@
 // "action", "action=value", or "R:action" for rank R alone. A call that fails
 // prints its status and ends the program with status 1.
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/memory/node_memory.h"
@@ -123,6 +125,12 @@ const std::map<std::string, std::function<void(const std::string&)>>& Actions() 
       {"exit-on",
        [](const std::string& number) { signal(std::stoi(number), [](int) { _exit(0); }); }},
       {"sleep", [](const std::string& ms) { Sleep(std::stoll(ms) * 1'000'000); }},
+      // The process goes on in another thread.
+      {"end-main-thread",
+       [](const std::string&) {
+         std::thread(SleepForEver).detach();
+         pthread_exit(nullptr);
+       }},
       {"hang", [](const std::string&) { SleepForEver(); }},
       {"print",
        [](const std::string& text) {

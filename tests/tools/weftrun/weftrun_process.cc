@@ -65,7 +65,7 @@ WeftrunProcess::WeftrunProcess(const Setup& setup) {
           "-" + std::to_string(++count);
   out_.reset(memfd_create("out", MFD_CLOEXEC));
   err_.reset(memfd_create("err", MFD_CLOEXEC));
-  std::vector<std::string> arguments = {WeftrunPath()};
+  std::vector<std::string> arguments = {setup.program};
   arguments.insert(arguments.end(), setup.arguments.begin(), setup.arguments.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -112,6 +112,8 @@ std::vector<pid_t> WeftrunProcess::Processes() const {
   }
   return found;
 }
+
+bool WeftrunProcess::IsWeftrun(pid_t process) { return NameOf(process) == "weftrun\n"; }
 
 pid_t WeftrunProcess::Guard() const {
   for (const pid_t process : Processes()) {

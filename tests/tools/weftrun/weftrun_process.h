@@ -32,7 +32,8 @@ struct WeftrunResult {
 class WeftrunProcess {
  public:
   struct Setup {
-    std::vector<std::string> arguments;
+    std::string program = WeftrunPath();
+    std::vector<std::string> arguments = {};
     std::vector<std::string> environment = {};  // NAME=VALUE, beside the test's own.
     int stdin_fd = -1;                          // -1: /dev/null.
     int stdout_fd = -1;                         // -1: kept, for the result.
@@ -49,6 +50,8 @@ class WeftrunProcess {
 
   // The processes of the run that are no zombies, weftrun and its guard among them.
   std::vector<pid_t> Processes() const;
+  // Whether it is a launcher; its guard is none.
+  static bool IsWeftrun(pid_t process);
   // The guard; 0 while there is none.
   pid_t Guard() const;
   // Those of `Processes` that run the test program (comm is test_rank).
