@@ -189,6 +189,24 @@ TEST_F(NotificationsTest, SeveralThreadsConsumeEachArrivalOnce) {
   EXPECT_EQ(state_.Pending(9), 0u);
 }
 
+// No waiting, so that the threads collide as often as they can.
+TEST_F(NotificationsTest, ThreadsThatCompeteConsumeExactlyWhatArrived) {
+  constexpr uint64_t kArrivals = 1'000'000;
+  control_.counters[4].arrivals = kArrivals;
+  std::atomic<uint64_t> consumed = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      uint64_t mine = 0;
+      while (state_.TryConsume(4, 1)) ++mine;
+      consumed += mine;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(consumed, kArrivals);
+  EXPECT_EQ(state_.Pending(4), 0u);
+}
+
 // --- With a process a rank. ---------------------------------------------------
 
 TEST(NotificationProcesses, ABurstOfAMillionIsCountedExactly) {
