@@ -60,7 +60,8 @@ class Agreement {
   absl::Status Barrier(Deadline deadline);
 
   // A barrier that compares `call` on all ranks. Errors as above. `bitmap` may be
-  // shorter than an AgreementBitmap; the rest counts as 0.
+  // shorter than an AgreementBitmap; the rest counts as 0. When a late call is
+  // made again, the bitmap of the first time counts.
   absl::StatusOr<Result> Agree(const CollectiveCall& call, std::span<const uint64_t> bitmap,
                                Deadline deadline);
 
