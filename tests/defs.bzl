@@ -73,7 +73,8 @@ def weft_fuzz_test(name, deps = [], runs = 100000, **kwargs):
     """A fuzz target: <name>.cc (or srcs) with one LLVMFuzzerTestOneInput.
 
     A plain test replays the files of <name>_corpus/ (optional), then `runs` mutations of
-    them from a fixed seed, and from N more with --test_env=WEFT_SEEDS=N. With --config=fuzz the same target is a libFuzzer program:
+    them from a fixed seed, and from N more with --test_env=WEFT_SEEDS=N. With
+    --config=fuzz the same target is a libFuzzer program:
       bazel run --config=fuzz //tests/fuzz:<name> -- -max_total_time=60 CORPUS_FOLDER
 
     Args:
