@@ -141,6 +141,7 @@ absl::Status Engine::Impl::EnsureConnected(Lock& lock, Peer& peer, Deadline dead
   peer.state = status.ok() ? Peer::State::kConnecting : Peer::State::kNew;
   completed_ = true;  // Whoever waits for this looks again.
   if (status.ok()) return status;
+  if (IsDead(peer.rank)) return GoneError(peer.rank, "cannot connect to it");
   return absl::Status(status.code(),
                       absl::StrCat("cannot connect to rank ", peer.rank, ": ", status.message()));
 }

@@ -120,7 +120,8 @@ class Engine::Impl {
   const Directory directory_;
   const int spins_;  // Before a wait yields.
 
-  // ledger_.in_use(), and kAnyError once errors_ got one: for a look without the lock.
+  // ledger_.in_use(), and kAnyError once a flush may have to report one: for a look without the
+  // lock.
   std::atomic<uint32_t> unsettled_ = 0;
   Waiter waiter_;
 
@@ -132,7 +133,7 @@ class Engine::Impl {
   std::vector<Peer*> used_;
   std::vector<Peer*> backlog_;  // Those with operations that are not handed over.
   uint32_t seen_changes_ = 0;   // Of the membership.
-  bool any_error_ = false;      // Whether errors_ ever got one.
+  bool any_error_ = false;      // A peer is gone, or errors_ ever got one.
   bool completed_ = false;      // Something was, since waiters were last told.
 };
 

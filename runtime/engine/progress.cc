@@ -196,6 +196,12 @@ void Engine::Impl::OnCompleted(const Event& event) {
   if (slot.state != Slot::State::kUnfinished || slot.under_way == 0) return;
   Peer& peer = PeerOf(event.peer);
   --slot.under_way;
+  // The small lane goes only with its peer; and a death that the transport has
+  // noticed before the next look at the membership is that peer's death.
+  if (event.result == Event::Result::kPeerDown &&
+      (slot.lane == Lane::kSmall || IsDead(peer.rank))) {
+    PeerGone(peer);
+  }
   if (event.result != Event::Result::kOk) {
     if (slot.end == End::kOk) slot.end = EndOf(event.result);
     StopHandingOver(peer, index);
@@ -214,6 +220,8 @@ void Engine::Impl::OnMembershipChange() {
 void Engine::Impl::PeerGone(Peer& peer) {
   if (std::exchange(peer.gone, true)) return;
   transport_->Abandon(peer.rank, Lane::kSmall);
+  any_error_ = true;  // Flush has something to report.
+  UpdateUnsettled();
   completed_ = true;  // Whoever waits to connect to it, or for room, looks again.
   for (LaneQueue& queue : peer.queues) {
     for (uint32_t index = queue.head; index != Ledger::kNone;) {
