@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include <charconv>
-#include <chrono>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/bootstrap/key_value.h"
@@ -155,9 +155,10 @@ void WeftrunBootstrap::Abort(int code, std::string_view message) {
 
 std::optional<Rank> WeftrunBootstrap::NextDeath() {
   if (!CheckProcess().ok()) return std::nullopt;
-  if (std::unique_lock lock(calls_, std::try_to_lock); lock.owns_lock()) {
+  if (BeginCall(Deadline::AtMonotonicNanos(0))) {
     // Id 0 is never answered: this takes in what has arrived, and no more.
     AwaitAnswer(0, Deadline::AtMonotonicNanos(0)).status().IgnoreError();
+    EndCall();
   }
   std::lock_guard lock(deaths_mutex_);
   if (deaths_.empty()) return std::nullopt;
@@ -166,17 +167,30 @@ std::optional<Rank> WeftrunBootstrap::NextDeath() {
   return rank;
 }
 
+bool WeftrunBootstrap::BeginCall(Deadline deadline) {
+  const absl::Duration patience =
+      deadline.infinite() ? absl::InfiniteDuration() : absl::Nanoseconds(deadline.RemainingNanos());
+  absl::MutexLock lock(&calls_mutex_);
+  const auto idle = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !calling_; };
+  if (!calls_mutex_.AwaitWithTimeout(absl::Condition(&idle), patience)) return false;
+  calling_ = true;
+  return true;
+}
+
+void WeftrunBootstrap::EndCall() {
+  absl::MutexLock lock(&calls_mutex_);
+  calling_ = false;
+}
+
 absl::StatusOr<WeftrunBootstrap::Answer> WeftrunBootstrap::Call(WireMessage request,
                                                                 Deadline deadline) {
   const Type type = request.type;
   if (absl::Status status = CheckProcess(); !status.ok()) return WithName(type, status);
-  std::unique_lock lock(calls_, std::defer_lock);
-  if (deadline.infinite()) {
-    lock.lock();
-  } else if (!lock.try_lock_for(std::chrono::nanoseconds(deadline.RemainingNanos()))) {
+  if (!BeginCall(deadline)) {
     return absl::DeadlineExceededError(
         absl::StrCat(std::string(NameOf(type)), ": another thread's request was still under way"));
   }
+  absl::Cleanup end_call = [this] { EndCall(); };
   auto answer = Exchange(std::move(request), deadline);
   if (absl::IsDeadlineExceeded(answer.status())) {
     return absl::DeadlineExceededError(absl::StrCat(std::string(NameOf(type)),

@@ -17,6 +17,8 @@
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/bootstrap/channel.h"
@@ -69,13 +71,20 @@ class WeftrunBootstrap final : public Bootstrap {
   std::string WhoIsMissing();
   absl::Status CheckProcess() const;
   void AddDeath(uint64_t rank);
+  // Makes this thread the one whose request is under way, until EndCall. False
+  // when another's still is at the deadline.
+  bool BeginCall(Deadline deadline);
+  void EndCall();
 
   const UniqueFd socket_;
   const pid_t process_;
   Rank rank_ = 0;
   Rank size_ = 0;
 
-  std::timed_mutex calls_;  // Held during a request.
+  // Not a std::timed_mutex: ThreadSanitizer does not see a wait by the monotonic clock.
+  absl::Mutex calls_mutex_;
+  bool calling_ ABSL_GUARDED_BY(calls_mutex_) = false;
+  // Of the call under way.
   uint32_t last_id_ = 0;
   std::optional<Suspended> suspended_;
 
