@@ -1,0 +1,279 @@
+// Puts, gets and atomics that are not inlined: because this process does not
+// reach the memory, or because the address is bad or its rank dead, which is
+// found out here.
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/deadline.h"
+#include "runtime/engine/engine.h"
+#include "runtime/sync/notifications.h"
+#include "runtime/world/process.h"
+#include "runtime/world/runtime.h"
+#include "weft/internal/reach.h"
+#include "weft/notification.h"
+
+namespace weft::internal {
+namespace {
+
+// Whether there is a runtime to carry anything out.
+absl::Status Usable(const Reach& reach) {
+  return reach.runtime == nullptr ? NotJoined() : reach.runtime->Usable();
+}
+
+// An address that no rank can have. What lies outside of a slab is the
+// transport's to find.
+absl::Status CheckRank(const Runtime& runtime, uint64_t bits) {
+  if (bits == 0) return absl::OutOfRangeError("the RemotePtr is null");
+  if (bits >> kOffsetBits == 0 || RankOf(bits) >= runtime.size()) {
+    return absl::OutOfRangeError(
+        absl::StrFormat("no rank has the RemotePtr with the bits 0x%016x: the job has %u ranks",
+                        bits, runtime.size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddRide(const Runtime& runtime, const RideSpec& ride, Engine::Request& request) {
+  switch (ride.kind) {
+    case RideSpec::Kind::kNone:
+      return absl::OkStatus();
+    case RideSpec::Kind::kCounter:
+      request.ride = Ride::kCounter;
+      request.operand = ride.value;
+      return absl::OkStatus();
+    case RideSpec::Kind::kSetSignal:
+    case RideSpec::Kind::kAddSignal:
+      break;
+  }
+  if (absl::Status known = CheckRank(runtime, ride.signal); !known.ok()) return known;
+  if (RankOf(ride.signal) != request.peer) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("a put to rank %u cannot raise a signal on rank %u: both must be on one",
+                        request.peer, RankOf(ride.signal)));
+  }
+  request.ride = ride.kind == RideSpec::Kind::kSetSignal ? Ride::kSetSignal : Ride::kAddSignal;
+  request.operand = ride.value;
+  request.compare = OffsetOf(ride.signal);
+  return absl::OkStatus();
+}
+
+Op::Kind KindOf(AtomicKind kind) {
+  switch (kind) {
+    case AtomicKind::kAdd:
+      return Op::Kind::kFetchAdd;
+    case AtomicKind::kCompareSwap:
+      return Op::Kind::kCompareSwap;
+    case AtomicKind::kSwap:
+      return Op::Kind::kSwap;
+    case AtomicKind::kFetch:
+      return Op::Kind::kFetch;
+    case AtomicKind::kSet:
+      return Op::Kind::kSet;
+    case AtomicKind::kAnd:
+      return Op::Kind::kAnd;
+    case AtomicKind::kOr:
+      return Op::Kind::kOr;
+    case AtomicKind::kXor:
+      break;
+  }
+  return Op::Kind::kXor;
+}
+
+absl::StatusOr<Engine::Request> PutRequest(const Reach& reach, uint64_t to, const void* from,
+                                           size_t bytes, const RideSpec& ride) {
+  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
+  if (absl::Status known = CheckRank(*reach.runtime, to); !known.ok()) return known;
+  Engine::Request request = {.kind = Op::Kind::kPut,
+                             .peer = RankOf(to),
+                             .offset = OffsetOf(to),
+                             .source = from,
+                             .length = bytes};
+  if (absl::Status rides = AddRide(*reach.runtime, ride, request); !rides.ok()) return rides;
+  return request;
+}
+
+absl::StatusOr<Engine::Request> GetRequest(const Reach& reach, void* to, uint64_t from,
+                                           size_t bytes) {
+  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
+  if (absl::Status known = CheckRank(*reach.runtime, from); !known.ok()) return known;
+  return Engine::Request{.kind = Op::Kind::kGet,
+                         .peer = RankOf(from),
+                         .offset = OffsetOf(from),
+                         .destination = to,
+                         .length = bytes};
+}
+
+absl::StatusOr<Engine::Request> AtomicRequest(const Reach& reach, const AtomicSpec& atomic,
+                                              void* old) {
+  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
+  if (absl::Status known = CheckRank(*reach.runtime, atomic.at); !known.ok()) return known;
+  if (OffsetOf(atomic.at) % atomic.bytes != 0) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "an atomic of %u bytes at offset %u of rank %u: the address must be a multiple of its size",
+        atomic.bytes, OffsetOf(atomic.at), RankOf(atomic.at)));
+  }
+  return Engine::Request{.kind = KindOf(atomic.kind),
+                         .peer = RankOf(atomic.at),
+                         .offset = OffsetOf(atomic.at),
+                         .destination = old,
+                         .length = atomic.bytes,
+                         .operand = atomic.operand,
+                         .compare = atomic.compare};
+}
+
+absl::Status Run(const Reach& reach, const absl::StatusOr<Engine::Request>& request) {
+  if (!request.ok()) return request.status();
+  return reach.runtime->engine().Run(*request, reach.runtime->OperationDeadline());
+}
+
+// The errors of posts that name no rank are this rank's own.
+void Record(const Reach& reach, uint64_t bits, absl::Status status) {
+  Runtime* const runtime = reach.runtime;
+  if (runtime == nullptr || !runtime->Usable().ok()) return;  // Flush says so, too.
+  const bool known = CheckRank(*runtime, bits).ok();
+  runtime->engine().RecordError(known ? RankOf(bits) : runtime->rank(), std::move(status));
+}
+
+void Post(const Reach& reach, uint64_t bits, const absl::StatusOr<Engine::Request>& request) {
+  if (!request.ok()) return Record(reach, bits, request.status());
+  reach.runtime->engine().Post(*request, reach.runtime->OperationDeadline());
+}
+
+absl::StatusOr<Pending> Start(const Reach& reach, const absl::StatusOr<Engine::Request>& request) {
+  if (!request.ok()) return request.status();
+  auto handle = reach.runtime->engine().Start(*request, reach.runtime->OperationDeadline());
+  if (!handle.ok()) return handle.status();
+  return Pending(reach.runtime->shared_from_this(),
+                 uint64_t{handle->generation} << 32 | handle->slot);
+}
+
+Engine::Handle HandleOf(uint64_t bits) {
+  return {.slot = static_cast<uint32_t>(bits), .generation = static_cast<uint32_t>(bits >> 32)};
+}
+
+}  // namespace
+
+absl::Status SlowPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
+                     RideSpec ride) {
+  return Run(reach, PutRequest(reach, to, from, bytes, ride));
+}
+absl::Status SlowGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
+  return Run(reach, GetRequest(reach, to, from, bytes));
+}
+absl::Status SlowAtomic(const Reach& reach, const AtomicSpec& atomic, void* old) {
+  return Run(reach, AtomicRequest(reach, atomic, old));
+}
+
+void SlowPostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes, RideSpec ride) {
+  Post(reach, to, PutRequest(reach, to, from, bytes, ride));
+}
+void SlowPostGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
+  Post(reach, from, GetRequest(reach, to, from, bytes));
+}
+void SlowPostAtomic(const Reach& reach, const AtomicSpec& atomic) {
+  Post(reach, atomic.at, AtomicRequest(reach, atomic, nullptr));
+}
+
+absl::StatusOr<Pending> SlowAsyncPut(const Reach& reach, uint64_t to, const void* from,
+                                     size_t bytes, RideSpec ride) {
+  return Start(reach, PutRequest(reach, to, from, bytes, ride));
+}
+absl::StatusOr<Pending> SlowAsyncGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
+  return Start(reach, GetRequest(reach, to, from, bytes));
+}
+absl::StatusOr<Pending> SlowAsyncAtomic(const Reach& reach, const AtomicSpec& atomic, void* old) {
+  return Start(reach, AtomicRequest(reach, atomic, old));
+}
+
+void SlowFence(const Reach& reach, Rank rank) {
+  if (!Usable(reach).ok() || rank >= reach.runtime->size()) return;  // Flush says so.
+  reach.runtime->engine().Fence(rank);
+}
+
+absl::Status SlowFlush(const Reach& reach, Rank rank) {
+  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
+  if (rank >= reach.runtime->size()) {
+    return absl::OutOfRangeError(
+        absl::StrFormat("Flush of rank %u: the job has %u ranks", rank, reach.runtime->size()));
+  }
+  return reach.runtime->engine().Flush(rank, reach.runtime->OperationDeadline());
+}
+
+absl::Status SlowFlushAll(const Reach& reach) {
+  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
+  return reach.runtime->engine().FlushAll(reach.runtime->OperationDeadline());
+}
+
+Pending::Pending(std::shared_ptr<Runtime> runtime, uint64_t handle)
+    : runtime_(std::move(runtime)), handle_(handle) {}
+Pending::Pending(Pending&& other) noexcept
+    : runtime_(std::move(other.runtime_)), handle_(other.handle_) {}
+Pending& Pending::operator=(Pending&& other) noexcept {
+  if (this != &other) {
+    if (active()) (void)Finish(0);
+    runtime_ = std::move(other.runtime_);
+    handle_ = other.handle_;
+  }
+  return *this;
+}
+Pending::~Pending() {
+  if (active()) (void)Finish(0);
+}
+
+bool Pending::Ready() const {
+  return !runtime_->Usable().ok() || runtime_->engine().Done(HandleOf(handle_));
+}
+
+absl::Status Pending::Finish(int64_t deadline_nanos) {
+  const std::shared_ptr<Runtime> runtime = std::move(runtime_);
+  // A forked child has only the memory of it.
+  if (absl::Status usable = runtime->Usable(); !usable.ok()) return usable;
+  return runtime->engine().Finish(HandleOf(handle_),
+                                  deadline_nanos == 0 ? runtime->OperationDeadline()
+                                                      : Deadline::AtMonotonicNanos(deadline_nanos));
+}
+
+absl::Status Raise(const Reach& reach, uint64_t to, const RideSpec& ride) {
+  const Rank rank = RankOf(to);
+  ControlRegion& control = reach.runtime->node().control(rank);
+  switch (ride.kind) {
+    case RideSpec::Kind::kNone:
+      return absl::OkStatus();
+    case RideSpec::Kind::kCounter:
+      weft::Raise(control, static_cast<uint32_t>(ride.value));
+      return absl::OkStatus();
+    case RideSpec::Kind::kSetSignal:
+    case RideSpec::Kind::kAddSignal:
+      break;
+  }
+  auto* word = static_cast<uint64_t*>(Resolve<8>(reach, ride.signal));
+  if (word == nullptr || RankOf(ride.signal) != rank) {
+    // The Engine finds what is wrong with it.
+    return SlowPut(reach, to, nullptr, 0, ride);
+  }
+  if (ride.kind == RideSpec::Kind::kSetSignal) {
+    __atomic_store_n(word, ride.value, __ATOMIC_SEQ_CST);
+  } else {
+    __atomic_fetch_add(word, ride.value, __ATOMIC_SEQ_CST);
+  }
+  Ring(control.doorbell);
+  return absl::OkStatus();
+}
+
+void PostRaise(const Reach& reach, uint64_t to, const RideSpec& ride) {
+  if (absl::Status raised = Raise(reach, to, ride); !raised.ok()) {
+    Record(reach, to, std::move(raised));
+  }
+}
+
+void PostNotify(const Reach& reach, Rank rank, const Rider& ride) {
+  if (rank >= kMaxRanks) rank = kMaxRanks - 1;  // As far from any rank.
+  const uint64_t to = EncodeAddress(rank, 0);
+  if (reach.limit[to >> kOffsetBits].load(std::memory_order_relaxed) != 0) [[likely]] {
+    PostRaise(reach, to, ride.spec());
+  } else {
+    SlowPostPut(reach, to, nullptr, 0, ride.spec());
+  }
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,71 @@
+#include "runtime/world/symmetric_heap.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace weft {
+
+absl::StatusOr<SymmetricHeap::Object> SymmetricHeap::Create(uint64_t count, uint64_t size,
+                                                            uint64_t alignment, Deadline deadline) {
+  AgreementBitmap released;
+  for (size_t i = 0; i < released.size(); ++i) {
+    released[i] = released_[i].load(std::memory_order_acquire);
+  }
+  auto agreed = agreement_.Agree(
+      {.kind = CollectiveKind::kCreateSymmetric, .arguments = {count, size}}, released, deadline);
+  if (!agreed.ok()) return agreed.status();
+
+  // From here on every rank does the same.
+  for (auto it = objects_.begin(); it != objects_.end();) {
+    const auto [id, offset] = *it;
+    const uint64_t bit = uint64_t{1} << id % 64;
+    if ((agreed->all[id / 64] & bit) == 0) {
+      ++it;
+      continue;
+    }
+    if (absl::Status freed = arena_.Free(offset); !freed.ok()) return freed;
+    released_[id / 64].fetch_and(~bit, std::memory_order_release);
+    it = objects_.erase(it);
+  }
+  uint32_t id = 0;
+  for (const auto& [used, offset] : objects_) {
+    if (used != id) break;
+    ++id;
+  }
+  if (id == kMaxSymmetricObjects) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("%u symmetric objects exist, as many as there can be: destroy some, on all "
+                        "ranks, or create larger ones",
+                        kMaxSymmetricObjects));
+  }
+  uint64_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) bytes = UINT64_MAX;
+  auto block = arena_.Allocate(bytes, alignment);
+  if (!block.ok()) {
+    return absl::Status(block.status().code(),
+                        absl::StrCat("Symmetric::Create of ", count, " objects of ", size,
+                                     " bytes: ", block.status().message(),
+                                     "; raise World::Options::heap_bytes (WEFT_HEAP_BYTES)"));
+  }
+  objects_[id] = block->offset;
+  // What was never handed out is zero already.
+  if (block->dirty > 0) {
+    std::memset(node_.slab(node_.rank) + block->offset, 0, block->dirty);
+    // Nobody may write to a peer's part before that peer has cleared it.
+    if (absl::Status cleared = agreement_.Barrier(deadline); !cleared.ok()) {
+      Release(id);
+      return cleared;
+    }
+  }
+  return Object{.id = id, .offset = block->offset};
+}
+
+void SymmetricHeap::Release(uint32_t id) {
+  released_[id / 64].fetch_or(uint64_t{1} << id % 64, std::memory_order_release);
+}
+
+}  // namespace weft

@@ -1,0 +1,94 @@
+// Options: explicit wins over the environment, which wins over the defaults; and
+// what is wrong is named.
+#include "runtime/world/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace weft {
+namespace {
+
+std::function<const char*(const char*)> Environment(
+    const std::map<std::string, std::string>& variables) {
+  return [variables](const char* name) -> const char* {
+    static thread_local std::string value;
+    const auto found = variables.find(name);
+    if (found == variables.end()) return nullptr;
+    value = found->second;
+    return value.c_str();
+  };
+}
+
+TEST(Settings, DefaultsAreWhatTheHeaderSays) {
+  auto settings = ResolveSettings({}, Environment({}));
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->shape.slab_bytes, 256u << 20);
+  EXPECT_EQ(settings->shape.local_bytes, 64u << 20);
+  EXPECT_EQ(settings->deadline, absl::Seconds(30));
+  EXPECT_EQ(settings->wait_deadline, absl::Minutes(10));
+  EXPECT_FALSE(settings->fault_seed.has_value());
+}
+
+TEST(Settings, ExplicitWinsOverTheEnvironment) {
+  const auto environment = Environment({{"WEFT_HEAP_BYTES", "8M"},
+                                        {"WEFT_LOCAL_BYTES", "1M"},
+                                        {"WEFT_DEADLINE", "500ms"},
+                                        {"WEFT_WAIT_DEADLINE", "inf"},
+                                        {"WEFT_FAULT", "7"}});
+  auto from_environment = ResolveSettings({}, environment);
+  ASSERT_TRUE(from_environment.ok()) << from_environment.status();
+  EXPECT_EQ(from_environment->shape.slab_bytes, 8u << 20);
+  EXPECT_EQ(from_environment->shape.local_bytes, 1u << 20);
+  EXPECT_EQ(from_environment->deadline, absl::Milliseconds(500));
+  EXPECT_EQ(from_environment->wait_deadline, absl::InfiniteDuration());
+  EXPECT_EQ(from_environment->fault_seed, 7u);
+
+  auto explicitly = ResolveSettings({.heap_bytes = 5000,
+                                     .local_bytes = 1,
+                                     .deadline = absl::Seconds(1),
+                                     .wait_deadline = absl::Seconds(2)},
+                                    environment);
+  ASSERT_TRUE(explicitly.ok()) << explicitly.status();
+  EXPECT_EQ(explicitly->shape.slab_bytes, 8192u) << "rounded up to pages";
+  EXPECT_EQ(explicitly->shape.local_bytes, 4096u);
+  EXPECT_EQ(explicitly->deadline, absl::Seconds(1));
+  EXPECT_EQ(explicitly->wait_deadline, absl::Seconds(2));
+}
+
+TEST(Settings, BadValuesAreNamed) {
+  for (const auto& [variable, value] :
+       std::map<std::string, std::string>{{"WEFT_HEAP_BYTES", "lots"},
+                                          {"WEFT_HEAP_BYTES", "-1"},
+                                          {"WEFT_LOCAL_BYTES", "0"},
+                                          {"WEFT_LOCAL_BYTES", "12X"},
+                                          {"WEFT_DEADLINE", "30"},
+                                          {"WEFT_WAIT_DEADLINE", "-3s"},
+                                          {"WEFT_FAULT", "yes"}}) {
+    const absl::Status status = ResolveSettings({}, Environment({{variable, value}})).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << variable << "=" << value;
+    EXPECT_NE(status.message().find(variable), absl::string_view::npos) << status;
+    EXPECT_NE(status.message().find(value), absl::string_view::npos) << status;
+  }
+  EXPECT_EQ(
+      ResolveSettings({.heap_bytes = 4096, .local_bytes = 8192}, Environment({})).status().code(),
+      absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ResolveSettings({.heap_bytes = SIZE_MAX}, Environment({})).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ResolveSettings({.deadline = -absl::Seconds(1)}, Environment({})).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// Case 24: a slab that can never be backed is refused with both sizes, instead
+// of ending in a signal when it is touched.
+TEST(Settings, ASlabLargerThanTheMachineIsRefusedWithTheSizes) {
+  const absl::Status status =
+      ResolveSettings({.heap_bytes = size_t{1} << 45}, Environment({})).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("35184372088832"), absl::string_view::npos) << status;
+  EXPECT_NE(status.message().find("memory"), absl::string_view::npos) << status;
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,15 @@
+// For tests whose process is one rank of a job under weftrun: all ranks run the
+// same test cases in the same order. Rank 0 tells the outcome; the others speak
+// up only when they fail.
+#ifndef WEFT_TESTS_SUPPORT_RANK_TEST_H_
+#define WEFT_TESTS_SUPPORT_RANK_TEST_H_
+
+#include "weft/world.h"
+
+namespace weft::testing {
+
+// The world that rank_main joined.
+World& TheWorld();
+
+}  // namespace weft::testing
+#endif  // WEFT_TESTS_SUPPORT_RANK_TEST_H_
