@@ -43,6 +43,7 @@ TEST(Access, ValuesAndSpansReachTheNeighbour) {
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_EQ(words->size(), 1000u);
   for (uint64_t word : words->mine()) ASSERT_EQ(word, 0u) << "zeroed";
+  ASSERT_OK(TheWorld().Barrier());
 
   ASSERT_OK(Put(words->at(Right(), 7), TheWorld().rank() + 100));
   Odd odd;
@@ -171,6 +172,7 @@ TEST(Atomics, AllKindsOnBothWidths) {
   EXPECT_OK(Set(half, -7));
   EXPECT_EQ(*Fetch(half), -7);
   PostAnd(half, 0xff);
+  Fence(Right());
   PostOr(half, 0x100);
   PostXor(half, 0x3);
   PostSet(word, 1);
@@ -305,15 +307,17 @@ TEST(Notification, ManyThreadsShareOneCounter) {
 
 TEST(Signal, SetAndAddWakeTheirWaiter) {
   auto data = Symmetric<uint64_t>::Create(TheWorld(), 64);
+  auto from_right = Symmetric<uint64_t>::Create(TheWorld(), 1);
   auto signals = Symmetric<uint64_t>::Create(TheWorld(), 2);
-  ASSERT_TRUE(data.ok() && signals.ok());
+  ASSERT_TRUE(data.ok() && from_right.ok() && signals.ok());
   for (uint64_t round = 1; round <= 200; ++round) {
     const std::vector<uint64_t> block(64, round);
     PostPut(data->at(Right()), block, SetSignal(signals->at(Right(), 0), round));
     ASSERT_OK(WaitSignal(signals->at(TheWorld().rank(), 0), round));
     for (uint64_t word : data->mine()) ASSERT_EQ(word, round);
-    PostPut(data->at(Left(), 0), round, AddSignal(signals->at(Left(), 1), 2));
+    PostPut(from_right->at(Left()), round, AddSignal(signals->at(Left(), 1), 2));
     ASSERT_OK(WaitSignal(signals->at(TheWorld().rank(), 1), 2 * round));
+    ASSERT_EQ(from_right->mine()[0], round);
   }
   EXPECT_EQ(WaitSignalUntil(signals->at(TheWorld().rank(), 1), UINT64_MAX,
                             absl::Now() + absl::Milliseconds(20))
@@ -338,6 +342,7 @@ TEST(Symmetric, SpaceIsReusedOnceAllHaveReleased) {
     auto large = Symmetric<uint64_t>::Create(TheWorld(), 16 << 20 >> 3);
     ASSERT_TRUE(large.ok()) << i << ": " << large.status();
     ASSERT_EQ(large->mine()[(16 << 20 >> 3) - 1], 0u) << "zeroed again";
+    ASSERT_OK(TheWorld().Barrier());
     ASSERT_OK(Put(large->at(Right(), (16 << 20 >> 3) - 1), 1));
     ASSERT_OK(TheWorld().Barrier());
     // Ranks release at different times.
