@@ -75,12 +75,12 @@ class RemotePtr {
 };
 static_assert(sizeof(RemotePtr<int>) == 8 && std::is_trivially_copyable_v<RemotePtr<int>>);
 
-// The memory behind `p` if this process can load and store it (its own slab, or
-// one of the same node), null otherwise. Valid until the memory is freed or this
-// process leaves. Do not mix plain access with atomics on one word.
+// The memory behind `p` if this process has it mapped (its own slab, or one of the
+// same node), null otherwise. Valid until the memory is freed or this process
+// leaves. Do not mix plain access with atomics on one word.
 template <typename T>
 T* Local(RemotePtr<T> p) {
-  return static_cast<T*>(internal::ResolveBytes(internal::reach, p.bits(), sizeof(T)));
+  return static_cast<T*>(internal::LocalAddress(internal::reach, p.bits(), sizeof(T)));
 }
 
 }  // namespace weft

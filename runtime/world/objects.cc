@@ -58,6 +58,15 @@ absl::Status FreeLocal(const Reach& reach, uint64_t bits) {
   return reach.runtime->FreeLocal(bits);
 }
 
+void* LocalAddress(const Reach& reach, uint64_t bits, size_t bytes) {
+  const Runtime* const runtime = reach.runtime;
+  if (runtime == nullptr || !runtime->Usable().ok()) return nullptr;
+  Reach mapped = reach;
+  mapped.limit = runtime->node().membership->limit;
+  mapped.bias = runtime->reach().bias;
+  return ResolveBytes(mapped, bits, bytes);
+}
+
 absl::Status WaitSignal(const Reach& reach, RemotePtr<uint64_t> signal, uint64_t at_least,
                         int64_t deadline_nanos) {
   if (reach.runtime == nullptr) return NotJoined();

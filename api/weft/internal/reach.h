@@ -175,6 +175,10 @@ class Pending {
   uint64_t handle_ = 0;
 };
 
+// Where `bytes` bytes lie in memory that this process has mapped, or null; also
+// where the inline path is closed.
+void* LocalAddress(const Reach& reach, uint64_t bits, size_t bytes);
+
 // The monotonic clock's reading at `deadline`.
 int64_t MonotonicNanosAt(absl::Time deadline);
 
