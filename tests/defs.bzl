@@ -25,18 +25,19 @@ def weft_test(name, deps = [], **kwargs):
         **kwargs
     )
 
-def weft_rank_test(name, deps = [], ranks = [1, 2, 4], env = {}, args = [], tags = [], **kwargs):
+def weft_rank_test(name, deps = [], ranks = [1, 2, 4], fault_seeds = [], tags = [], **kwargs):
     """GoogleTest cases that every rank of a job runs, started by weftrun.
 
-    For each N of ranks a test <name>_<N>, which runs the program under `weftrun -n N`; all
-    of them together are the suite <name>. tests/support/rank_test.h has the world.
+    For each N of ranks a test <name>_<N>, which runs the program under `weftrun -n N`, and
+    for each seed a test <name>_fault_<seed> with three ranks, whose operations are delayed,
+    split and reordered; all of them together are the suite <name>.
+    tests/support/rank_test.h has the world.
 
     Args:
       name: the target's name; the source is <name>.cc unless srcs is given.
       deps: what the source uses.
       ranks: sizes of the job.
-      env: the ranks' environment (weftrun -x), such as {"WEFT_FAULT": "1"}.
-      args: the program's arguments.
+      fault_seeds: values of WEFT_FAULT.
       tags: of each test, beside "cpu:2".
       **kwargs: srcs; the rest is passed to each test.
     """
@@ -50,23 +51,23 @@ def weft_rank_test(name, deps = [], ranks = [1, 2, 4], env = {}, args = [], tags
         ],
     )
     size = kwargs.pop("size", "small")
-    variables = []
-    for variable, value in env.items():
-        variables += ["-x", "%s=%s" % (variable, value)]
-    for n in ranks:
+    flags = {"%s_%d" % (name, n): ["-n", str(n)] for n in ranks}
+    for seed in fault_seeds:
+        flags["%s_fault_%d" % (name, seed)] = ["-n", "3", "-x", "WEFT_FAULT=%d" % seed]
+    for test, weftrun_flags in flags.items():
         native.sh_test(
-            name = "%s_%d" % (name, n),
+            name = test,
             size = size,
             srcs = ["//tests:run_ranks.sh"],
-            args = ["$(rootpath //tools/weftrun)", "-n", str(n)] + variables +
-                   ["--", "$(rootpath :%s_program)" % name] + args,
+            args = ["$(rootpath //tools/weftrun)"] + weftrun_flags +
+                   ["--", "$(rootpath :%s_program)" % name],
             data = ["//tools/weftrun", ":%s_program" % name],
-            tags = tags + (["cpu:2"] if n > 1 else []),
+            tags = tags + (["cpu:2"] if weftrun_flags[1] != "1" else []),
             **kwargs
         )
     native.test_suite(
         name = name,
-        tests = [":%s_%d" % (name, n) for n in ranks],
+        tests = [":" + test for test in flags],
     )
 
 def weft_fuzz_test(name, deps = [], runs = 100000, **kwargs):
