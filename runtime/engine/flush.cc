@@ -100,6 +100,12 @@ absl::Status Engine::Impl::FlushAll(Deadline deadline) {
     ranks.push_back(target.peer->rank);
     if (!flushed(target)) errors.push_back(AbandonPosts(*target.peer, target.sequence));
   }
+  // What was stored inline to a rank that has died since is not in the ledger.
+  if (node_.membership->dead.load(std::memory_order_acquire) != 0) {
+    for (Rank rank = 0; rank < node_.size; ++rank) {
+      if (IsDead(rank)) ranks.push_back(rank);
+    }
+  }
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   for (Rank rank : ranks) {

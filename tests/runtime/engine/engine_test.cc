@@ -173,6 +173,15 @@ TEST_F(EngineTest, ADeadRankIsNamedForEver) {
   EXPECT_TRUE(engine_.Run({.peer = 2, .source = &value, .length = 8}, Soon()).ok());
 }
 
+// What this rank stored inline never came by the Engine.
+TEST_F(EngineTest, AFlushOfAllNamesADeadRankThatWasNeverOperatedOn) {
+  EXPECT_TRUE(engine_.FlushAll(Soon()).ok());
+  node_.authority().MarkDead(2, 9);
+  const absl::Status flushed = engine_.FlushAll(Soon());
+  EXPECT_EQ(flushed.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Mentions(flushed, "rank 2")) << flushed;
+}
+
 TEST_F(EngineTest, WhoeverLeftIsStillReachable) {
   const uint64_t value = 3;
   node_.authority().MarkLeft(1);
