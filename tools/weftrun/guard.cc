@@ -32,6 +32,10 @@ namespace {
 // Ranks are forked in batches, between which the guard looks at what happens.
 constexpr Rank kBatch = 16;
 constexpr int kMaxNamed = 8;
+// So many datagrams of a rank are handled before the others' are; and what a
+// rank has sent before its end, which no socket holds more of.
+constexpr int kTurn = 64;
+constexpr int kLastTurn = 4096;
 
 class Guard final : public BootstrapServer::Outside {
  public:
@@ -60,8 +64,8 @@ class Guard final : public BootstrapServer::Outside {
   void StartRanks();
   bool StartRank(Rank rank);
   void OnLifeline();
-  void OnLink(Rank rank, uint32_t events);
-  void Receive(Rank rank);
+  void OnLink(Rank rank);
+  void Receive(Rank rank, int limit);
   void OnReaped(pid_t process, int wait_status);
   void OnRankEnded(Rank rank, pid_t process, int wait_status);
   void OnJoinedProcessEnded(Rank rank, pid_t process);
@@ -193,8 +197,8 @@ bool Guard::StartRank(Rank rank) {
   ranks_[rank].link = RankLink(std::move(own));
   rank_of_[process] = rank;
   Narrate(absl::StrFormat("rank %u is process %d", rank, process));
-  const absl::Status watched = loop_.Add(ranks_[rank].link.fd(), EPOLLIN,
-                                         [this, rank](uint32_t events) { OnLink(rank, events); });
+  const absl::Status watched =
+      loop_.Add(ranks_[rank].link.fd(), EPOLLIN, [this, rank](uint32_t) { OnLink(rank); });
   if (!watched.ok()) CannotStart(std::string(watched.message()));
   return watched.ok();
 }
@@ -207,21 +211,22 @@ void Guard::Send(Rank to, const WireMessage& message, const NodeFds* fds) {
   RankLink& link = ranks_[to].link;
   const bool was_blocked = link.blocked();
   link.Send(EncodeWire(message), fds);
-  if (link.blocked() && !was_blocked) loop_.Change(link.fd(), EPOLLIN | EPOLLOUT);
+  if (link.blocked() && !was_blocked) loop_.Change(link.fd(), EPOLLOUT);
 }
 
-void Guard::OnLink(Rank rank, uint32_t events) {
+void Guard::OnLink(Rank rank) {
   RankLink& link = ranks_[rank].link;
-  if ((events & EPOLLOUT) != 0) {
+  if (link.blocked()) {
     link.Flush();
     if (!link.blocked()) loop_.Change(link.fd(), EPOLLIN);
   }
-  if ((events & ~uint32_t{EPOLLOUT}) != 0) Receive(rank);
+  if (!link.blocked()) Receive(rank, kTurn);
 }
 
-void Guard::Receive(Rank rank) {
-  const bool open = ranks_[rank].link.Receive(
-      [&](pid_t sender, std::string_view datagram) { server_.Receive(rank, sender, datagram); });
+void Guard::Receive(Rank rank, int limit) {
+  const bool open = ranks_[rank].link.Receive(limit, [&](pid_t sender, std::string_view datagram) {
+    server_.Receive(rank, sender, datagram);
+  });
   if (!open) loop_.Remove(ranks_[rank].link.fd());
 }
 
@@ -253,7 +258,7 @@ void Guard::OnJoinedProcessEnded(Rank rank, pid_t process) {
   RankState& state = ranks_[rank];
   loop_.Remove(state.joined_pidfd.get());
   state.joined_pidfd.reset();
-  Receive(rank);
+  Receive(rank, kLastTurn);
   if (server_.standing(rank) != BootstrapServer::Standing::kJoined) return;
   constexpr char kHow[] = "ended without leaving the job";
   if (!ending_.begun()) unexplained_ = rank;
@@ -272,7 +277,7 @@ void Guard::OnReaped(pid_t process, int wait_status) {
 void Guard::OnRankEnded(Rank rank, pid_t process, int wait_status) {
   RankState& state = ranks_[rank];
   // What it said before it ended comes first.
-  Receive(rank);
+  Receive(rank, kLastTurn);
   state.process = 0;
   if (state.joined_pidfd) loop_.Remove(state.joined_pidfd.get());
   state.joined_pidfd.reset();

@@ -45,8 +45,9 @@ bool RankLink::Transmit(const std::string& datagram, const NodeFds* fds) {
   return !absl::IsDeadlineExceeded(sent);
 }
 
-bool RankLink::Receive(const std::function<void(pid_t sender, std::string_view datagram)>& handle) {
-  while (true) {
+bool RankLink::Receive(int limit,
+                       const std::function<void(pid_t sender, std::string_view datagram)>& handle) {
+  for (int i = 0; i < limit; ++i) {
     auto datagram = ReceiveDatagram(socket_.get(), Deadline::AtMonotonicNanos(0));
     if (absl::IsUnavailable(datagram.status())) return false;
     if (absl::IsDeadlineExceeded(datagram.status())) return true;
@@ -54,6 +55,7 @@ bool RankLink::Receive(const std::function<void(pid_t sender, std::string_view d
     handle(datagram.ok() ? datagram->sender : 0,
            datagram.ok() ? std::string_view(datagram->bytes) : std::string_view());
   }
+  return true;
 }
 
 std::pair<UniqueFd, UniqueFd> MakeRankSocket() {

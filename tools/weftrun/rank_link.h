@@ -24,15 +24,18 @@ class RankLink {
   explicit RankLink(UniqueFd socket) : socket_(std::move(socket)) {}
 
   int fd() const { return socket_.get(); }
-  // Whether something waits for room: watch for EPOLLOUT and Flush then.
+  // Whether something waits for room: watch for EPOLLOUT and Flush then, and do
+  // not Receive, so that a rank that asks without listening is not served.
   bool blocked() const { return !outgoing_.empty(); }
 
   void Send(std::string datagram, const NodeFds* fds);
   void Flush();
 
-  // Hands over all datagrams that have arrived. False when no process has the
+  // Hands over the datagrams that have arrived, up to `limit` of them, so that
+  // one rank does not keep the others waiting. False when no process has the
   // other end any more.
-  bool Receive(const std::function<void(pid_t sender, std::string_view datagram)>& handle);
+  bool Receive(int limit,
+               const std::function<void(pid_t sender, std::string_view datagram)>& handle);
 
  private:
   struct Outgoing {

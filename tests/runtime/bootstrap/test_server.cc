@@ -13,8 +13,7 @@ TestServer::TestServer(Rank size)
     auto [own, theirs] = MakeRankSocket();
     links_[rank] = RankLink(std::move(own));
     sockets_[rank] = std::move(theirs);
-    loop_.Add(links_[rank].fd(), EPOLLIN, [this, rank](uint32_t events) { OnLink(rank, events); })
-        .IgnoreError();
+    loop_.Add(links_[rank].fd(), EPOLLIN, [this, rank](uint32_t) { OnLink(rank); }).IgnoreError();
   }
   loop_.Add(stop_.get(), EPOLLIN, [this](uint32_t) { stopping_ = true; }).IgnoreError();
   thread_ = std::thread([this] { Serve(); });
@@ -29,15 +28,17 @@ void TestServer::Serve() {
   while (!stopping_) loop_.RunOnce(Deadline());
 }
 
-void TestServer::OnLink(Rank rank, uint32_t events) {
+void TestServer::OnLink(Rank rank) {
   std::lock_guard lock(mutex_);
   RankLink& link = links_[rank];
-  if ((events & EPOLLOUT) != 0) {
+  if (link.blocked()) {
     link.Flush();
-    if (!link.blocked()) loop_.Change(link.fd(), EPOLLIN);
+    if (link.blocked()) return;
+    loop_.Change(link.fd(), EPOLLIN);
   }
-  const bool open = link.Receive(
-      [&](pid_t sender, std::string_view datagram) { server_.Receive(rank, sender, datagram); });
+  const bool open = link.Receive(64, [&](pid_t sender, std::string_view datagram) {
+    server_.Receive(rank, sender, datagram);
+  });
   if (!open) loop_.Remove(link.fd());
 }
 
@@ -59,7 +60,7 @@ std::vector<std::string> TestServer::aborts() {
 void TestServer::Send(Rank to, const WireMessage& message, const NodeFds* fds) {
   RankLink& link = links_[to];
   link.Send(EncodeWire(message), fds);
-  if (link.blocked()) loop_.Change(link.fd(), EPOLLIN | EPOLLOUT);
+  if (link.blocked()) loop_.Change(link.fd(), EPOLLOUT);
 }
 
 void TestServer::OnAbort(Rank rank, int code, std::string_view message) {

@@ -35,7 +35,7 @@ class TestServer final : public BootstrapServer::Outside {
 
  private:
   void Serve();
-  void OnLink(Rank rank, uint32_t events);
+  void OnLink(Rank rank);
 
   std::mutex mutex_;  // Guards all below but the thread.
   BootstrapServer server_;

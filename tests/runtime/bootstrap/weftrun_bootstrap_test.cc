@@ -332,6 +332,24 @@ TEST(WeftrunBootstrapTest, TheServerSurvivesBrokenRequests) {
   EXPECT_TRUE(joined.ok()) << joined.status();
 }
 
+// One that asks and does not listen holds up nobody, and gets its answers later.
+TEST(WeftrunBootstrapTest, ARankThatDoesNotListenHoldsUpNobody) {
+  TestServer server(2);
+  const UniqueFd deaf = server.TakeSocket(0);
+  const auto other = Join(server, 1);
+  const std::string question = EncodeWire({.type = WireMessage::Type::kMissing, .id = 7});
+  int asked = 0;
+  while (SendDatagram(deaf.get(), question, {}, Short()).ok()) ++asked;
+  EXPECT_GT(asked, 10);
+  ASSERT_TRUE(other->Put("key", "value").ok());
+  EXPECT_EQ(*other->Get("key", Soon()), "value");
+  for (int i = 0; i < asked; ++i) {
+    const auto answer = ReceiveDatagram(deaf.get(), Soon());
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(WireId(answer->bytes), 7u);
+  }
+}
+
 std::string Place(int fd, uint64_t inode) { return absl::StrCat("fd=", fd, ",ino=", inode); }
 
 uint64_t InodeOf(int fd) {

@@ -97,8 +97,10 @@ TEST(ExitStatusTest, AJobThatIsTooLate) {
   WeftrunResult result =
       RunWeftrun({"--timeout", "0.3", "-n", "3", TestRankPath(), "1:exit=0", "hang"});
   EXPECT_EQ(result.code(), 124);
-  EXPECT_THAT(LastLine(result.err),
-              HasSubstr("did not end within 0.3 s (--timeout): ranks 0, 2 on " + Host()));
+  // On a slow machine rank 1 still runs too.
+  EXPECT_THAT(
+      LastLine(result.err),
+      ContainsRegex("did not end within 0.3 s \\(--timeout\\): ranks 0, (1, )?2 on " + Host()));
   result = RunWeftrun({"--timeout", "0.3", "-n", "2", TestRankPath(), "ignore=15", "hang"});
   EXPECT_EQ(result.code(), 124);
   result = RunWeftrun({"--timeout", "60", "-n", "2", "true"});

@@ -120,7 +120,13 @@ const std::map<std::string, std::function<void(const std::string&)>>& Actions() 
          std::fflush(stdout);
          _exit(std::stoi(code));
        }},
-      {"kill", [](const std::string& number) { raise(std::stoi(number)); }},
+      {"kill",
+       [](const std::string& number) {
+         // A sanitizer may have a handler of its own.
+         const int signal_number = std::stoi(number);
+         if (signal_number != SIGKILL && signal_number != SIGSTOP) signal(signal_number, SIG_DFL);
+         raise(signal_number);
+       }},
       {"ignore", [](const std::string& number) { signal(std::stoi(number), SIG_IGN); }},
       {"exit-on",
        [](const std::string& number) { signal(std::stoi(number), [](int) { _exit(0); }); }},
