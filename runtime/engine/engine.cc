@@ -69,6 +69,11 @@ absl::Status Engine::Impl::Check(const Request& request) const {
                                                    request.peer, " of ", request.length,
                                                    " bytes: atomics are of 4 or 8 bytes"));
   }
+  if (request.length > 0 && ((request.kind == Op::Kind::kPut && request.source == nullptr) ||
+                             (request.kind == Op::Kind::kGet && request.destination == nullptr))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a ", NameOf(request.kind), " of ", request.length, " bytes without memory on this side"));
+  }
   if (request.ride != Ride::kNone && request.kind != Op::Kind::kPut) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a notification or signal rides on puts only, not on a ", NameOf(request.kind)));
@@ -156,13 +161,20 @@ absl::Status Engine::Impl::Introduce(Peer& peer, const PeerCard& card) {
   return transport_->Connect(peer.rank, card.address);
 }
 
-bool Engine::Impl::Reserve(const Request& request, uint32_t* index) {
-  if (ledger_.full()) return false;
+bool Engine::Impl::Reserve(Peer& peer, const Request& request, uint32_t* index) {
+  Usage& usage = peer.usage;
+  if (ledger_.full() || usage.slots >= kLedgerCapacity / 2) return false;
   std::byte* staged = nullptr;
   if (!IsAtomic(request.kind) && request.length > 8 && request.length <= kMaxStagedBytes) {
+    const bool small = request.length <= StagingPool::kSmallBytes;
+    uint32_t& buffers = small ? usage.small_buffers : usage.large_buffers;
+    const size_t all = small ? StagingPool::kSmallBuffers : StagingPool::kLargeBuffers;
+    if (buffers >= all / 2) return false;
     staged = staging_.Allocate(request.length);
     if (staged == nullptr) return false;
+    ++buffers;
   }
+  ++usage.slots;
   *index = ledger_.Allocate();
   ledger_[*index].staged = staged;
   UpdateUnsettled();
@@ -210,7 +222,7 @@ absl::StatusOr<uint32_t> Engine::Impl::Issue(Lock& lock, const Request& request,
   if (absl::Status status = CheckAddress(peer, request); !status.ok()) return status;
 
   uint32_t index = Ledger::kNone;
-  const auto reserved = [&] { return peer.gone || Reserve(request, &index); };
+  const auto reserved = [&] { return peer.gone || Reserve(peer, request, &index); };
   if (!reserved() && !Await(lock, deadline, reserved)) {
     return absl::DeadlineExceededError(absl::StrCat("no room for one more operation to rank ",
                                                     peer.rank, ": ", ledger_.in_use(),

@@ -44,6 +44,14 @@ class Engine::Impl {
   static constexpr uint32_t kAnyError = uint32_t{1} << 31;
   using Lock = std::unique_lock<std::mutex>;
 
+  // What a peer's operations hold. None may hold more than half of anything, so
+  // that one that takes nothing leaves room for the others.
+  struct Usage {
+    uint32_t slots = 0;
+    uint32_t small_buffers = 0;  // Or large ones in their place.
+    uint32_t large_buffers = 0;
+  };
+
   // A rank that this one has operated on.
   struct Peer {
     enum class State : uint8_t { kNew, kLookingUp, kConnecting, kConnected };
@@ -57,7 +65,8 @@ class Engine::Impl {
     bool in_backlog = false;  // Listed in backlog_.
     RemoteRegion slab;
     RemoteRegion control;
-    LaneQueue queues[2];         // By Lane.
+    LaneQueue queues[2];  // By Lane.
+    Usage usage;
     uint64_t next_sequence = 0;  // Of the operations.
     uint64_t fence = 0;          // The sequence at the last Fence.
     bool fence_due[2] = {};      // By Lane: nothing was issued since that Fence.
@@ -70,7 +79,7 @@ class Engine::Impl {
   absl::Status CheckAddress(const Peer& peer, const Request& request) const;
   absl::Status EnsureConnected(Lock& lock, Peer& peer, Deadline deadline);
   absl::Status Introduce(Peer& peer, const PeerCard& card);
-  bool Reserve(const Request& request, uint32_t* index);
+  bool Reserve(Peer& peer, const Request& request, uint32_t* index);
   void Fill(Slot& slot, Peer& peer, const Request& request);
   Peer& PeerOf(Rank rank);
   // What became of a finished operation.

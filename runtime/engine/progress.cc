@@ -195,13 +195,13 @@ void Engine::Impl::OnCompleted(const Event& event) {
   Slot& slot = ledger_[index];
   if (slot.state != Slot::State::kUnfinished || slot.under_way == 0) return;
   Peer& peer = PeerOf(event.peer);
-  --slot.under_way;
   // The small lane goes only with its peer; and a death that the transport has
   // noticed before the next look at the membership is that peer's death.
   if (event.result == Event::Result::kPeerDown &&
       (slot.lane == Lane::kSmall || IsDead(peer.rank))) {
-    PeerGone(peer);
+    PeerGone(peer);  // Leaves this operation alone, for a piece of it is under way.
   }
+  --slot.under_way;
   if (event.result != Event::Result::kOk) {
     if (slot.end == End::kOk) slot.end = EndOf(event.result);
     StopHandingOver(peer, index);
@@ -276,7 +276,13 @@ void Engine::Impl::CopyResult(const Slot& slot) {
 }
 
 void Engine::Impl::Release(uint32_t index) {
-  if (std::byte* staged = ledger_[index].staged) staging_.Free(staged);
+  const Slot& slot = ledger_[index];
+  Usage& usage = peers_[slot.peer]->usage;
+  --usage.slots;
+  if (slot.staged != nullptr) {
+    --(slot.op.length <= StagingPool::kSmallBytes ? usage.small_buffers : usage.large_buffers);
+    staging_.Free(slot.staged);
+  }
   ledger_.Free(index);
   completed_ = true;  // There is room.
   UpdateUnsettled();

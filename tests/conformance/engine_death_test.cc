@@ -122,7 +122,7 @@ TEST_P(EngineDeath, UnderThreadsThatWait) {
   RunOnEngines(slow, 3, kSlabBytes, [](EngineRank& self) {
     if (self.rank() == kVictim) {
       self.WaitFor([&] { return self.word(0) == 2; });
-      usleep(20'000);
+      usleep(20'000);  // They go to sleep.
       self.Die();
     }
     std::vector<std::byte> big(1 << 20);
@@ -144,6 +144,9 @@ TEST_P(EngineDeath, UnderThreadsThatWait) {
       self.engine().Post({.peer = kVictim, .source = big.data(), .length = 8}, Deadline());
       named += SaysWhoDied(self.engine().Flush(kVictim, Deadline()));
     });
+    // All are under way: in the ledger, and after a few polls in the transport.
+    self.WaitFor([&] { return (self.engine().unsettled() & 0xffff) == threads.size(); });
+    for (int i = 0; i < 100; ++i) self.engine().Progress();
     ++self.word(0);
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(named, 4);
