@@ -70,13 +70,13 @@ absl::Status MeasureRate(weft::World& world, const Input* input, uint64_t root_c
 
   absl::PrintF("verified: %d searches, by the Graph500 rules and against a serial search\n",
                searches + 1);
-  absl::PrintF("search rate: %.0f edges/s on %d ranks", HarmonicMean(rates), world.size());
-  if (searches != 0) {
-    const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
-    absl::PrintF(" (harmonic mean of %d random roots, edges followed both ways; %.0f to %.0f)",
-                 searches, *slowest, *fastest);
-  }
-  absl::PrintF("\n");
+  if (rates.empty()) return absl::OkStatus();
+  const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
+  absl::PrintF(
+      "search rate: %.0f edges/s with %d rank%s\n"
+      "  (harmonic mean of %d random roots, edges followed both ways; %.0f to %.0f)\n",
+      HarmonicMean(rates), world.size(), world.size() == 1 ? "" : "s", searches, *slowest,
+      *fastest);
   return absl::OkStatus();
 }
 

@@ -18,17 +18,14 @@ namespace {
 // All that `fd` yields until its end; `source` is for messages.
 absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& source) {
   std::string text;
-  size_t size = 0;
+  std::vector<char> chunk(256 * 1024);
   while (true) {
-    if (text.size() - size < 64 * 1024) text.resize(2 * text.size() + 1024 * 1024);
-    const ssize_t got = read(fd, text.data() + size, text.size() - size);
+    const ssize_t got = read(fd, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return absl::ErrnoToStatus(errno, source);
-    if (got == 0) break;
-    size += static_cast<size_t>(got);
+    if (got == 0) return text;
+    text.append(chunk.data(), static_cast<size_t>(got));
   }
-  text.resize(size);
-  return text;
 }
 
 }  // namespace
