@@ -68,8 +68,8 @@ absl::Status MeasureRate(weft::World& world, const Input* input, uint64_t root_c
   }
   if (input == nullptr) return absl::OkStatus();
 
-  absl::PrintF("verified: %d searches, by the Graph500 rules and against a serial search\n",
-               searches + 1);
+  absl::PrintF("verified: %d search%s, by the Graph500 rules and against a serial search\n",
+               searches + 1, searches == 0 ? "" : "es");
   if (rates.empty()) return absl::OkStatus();
   const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
   absl::PrintF(
