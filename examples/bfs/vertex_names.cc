@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -42,26 +41,32 @@ Vertex VertexNames::Find(std::string_view name) const {
 }
 
 std::vector<std::string> VertexNames::Closest(std::string_view wrong, size_t count) const {
-  // A word of 4 letters may have 2 wrong, though seldom the first; names that it
-  // begins come next.
-  const size_t tolerance = 1 + wrong.size() / 4;
-  std::vector<std::tuple<size_t, bool, std::string_view>> candidates;
+  if (wrong.empty()) return {};
+  // A word of 4 letters may have 2 wrong, though seldom the first. Only names with
+  // the fewest wrong letters are of use; those that the word begins come next.
+  size_t fewest = 1 + wrong.size() / 4;
+  std::vector<std::string> misspelt, begun;
   for (const std::string* name : names_) {
     const size_t longer = std::max(name->size(), wrong.size());
     const size_t shorter = std::min(name->size(), wrong.size());
-    size_t cost = SIZE_MAX;
-    if (longer - shorter <= tolerance) cost = EditDistance(wrong, *name);
-    if (cost > tolerance) {
-      if (wrong.empty() || !name->starts_with(wrong)) continue;
-      cost = tolerance + longer - shorter;
+    const size_t distance = longer - shorter > fewest ? SIZE_MAX : EditDistance(wrong, *name);
+    if (distance < fewest) misspelt.clear();
+    if (distance <= fewest) {
+      fewest = distance;
+      misspelt.push_back(*name);
+    } else if (name->starts_with(wrong)) {
+      begun.push_back(*name);
     }
-    candidates.emplace_back(cost, !name->starts_with(wrong.substr(0, 1)), *name);
   }
-  std::sort(candidates.begin(), candidates.end());
-  if (candidates.size() > count) candidates.resize(count);
-  std::vector<std::string> closest;
-  for (const auto& candidate : candidates) closest.emplace_back(std::get<2>(candidate));
-  return closest;
+  std::sort(misspelt.begin(), misspelt.end(), [&](const auto& a, const auto& b) {
+    return std::pair(a[0] != wrong[0], a) < std::pair(b[0] != wrong[0], b);
+  });
+  std::sort(begun.begin(), begun.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);
+  });
+  misspelt.insert(misspelt.end(), begun.begin(), begun.end());
+  if (misspelt.size() > count) misspelt.resize(count);
+  return misspelt;
 }
 
 }  // namespace bfs
