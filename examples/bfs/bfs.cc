@@ -2,7 +2,6 @@
 // options.h.
 //   weftrun -n 4 bfs
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <random>
@@ -33,8 +32,10 @@ absl::Status ShowRoot(weft::World& world, const Input* input) {
   absl::PrintF("\n%s reaches %d of %d %s:\n\n", input->names[input->root], reached,
                input->graph.vertices(), input->vertices_word);
   absl::PrintF("%s\n", DistanceChart(counts, input->vertices_word));
-  absl::PrintF("The farthest, %d steps away:\n\n%s\n", counts.size() - 1,
-               FarthestPath(outcome.tree, input->names));
+  if (const size_t steps = counts.size() - 1; steps > 0) {
+    absl::PrintF("The farthest, %d step%s away:\n\n%s\n", steps, steps == 1 ? "" : "s",
+                 FarthestPath(outcome.tree, input->names));
+  }
   return absl::OkStatus();
 }
 
@@ -80,6 +81,17 @@ absl::Status MeasureRate(weft::World& world, const Input* input, uint64_t root_c
   return absl::OkStatus();
 }
 
+// The heap that the larger of the two graphs needs, in the words of a user.
+absl::Status HeapTooSmall(const Input& input, weft::Rank ranks, const absl::Status& status) {
+  const Graph graph = input.graph.Undirected();
+  // A quarter of the heap is not for symmetric memory; a MiB more for what is small.
+  const uint64_t mib = (VerifiedSearch::HeapBytes(graph, ranks) / 3 * 4 >> 20) + 2;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      input.source, " does not fit the global heap: ", graph.vertices(), " ", input.vertices_word,
+      " and ", graph.edges(), " ", input.edges_word, " take ", mib, " MiB on each of ", ranks,
+      " ranks; set WEFT_HEAP_BYTES=", mib << 20, " (", status.message(), ")"));
+}
+
 absl::Status Run(weft::World& world, const Options& options) {
   // Rank 0 alone reads the graph. When it cannot, it says so, and the others leave.
   std::optional<Input> input;
@@ -98,8 +110,11 @@ absl::Status Run(weft::World& world, const Options& options) {
   }
   if (!searchable) return read;
   const Input* mine = input ? &*input : nullptr;
-  WEFT_TRY(ShowRoot(world, mine));
-  return MeasureRate(world, mine, options.roots);
+  absl::Status status = ShowRoot(world, mine);
+  if (status.ok()) status = MeasureRate(world, mine, options.roots);
+  // All ranks find the heap too small alike.
+  if (!absl::IsResourceExhausted(status)) return status;
+  return mine ? HeapTooSmall(*mine, world.size(), status) : absl::OkStatus();
 }
 
 }  // namespace
@@ -115,7 +130,6 @@ int main(int argc, char** argv) {
       if (tells) absl::PrintF("%s", bfs::kUsage);
       return absl::OkStatus();
     }
-    absl::Status status = bfs::Run(world, *options);
-    return tells || !absl::IsResourceExhausted(status) ? status : absl::OkStatus();
+    return bfs::Run(world, *options);
   });
 }

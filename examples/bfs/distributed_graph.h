@@ -21,7 +21,7 @@ class DistributedGraph {
   // each rank's part into its memory; the others pass null.
   static absl::StatusOr<DistributedGraph> Create(weft::World& world, const Graph* whole);
 
-  // Bytes of the global heap that Create takes on each of `ranks` ranks.
+  // Bytes of symmetric memory that Create takes on each of `ranks` ranks.
   static uint64_t HeapBytes(const Graph& whole, weft::Rank ranks);
 
   const Partition& partition() const { return partition_; }

@@ -26,7 +26,7 @@ class DistributedSearch {
   // Collective.
   static absl::StatusOr<DistributedSearch> Create(weft::World& world, DistributedGraph graph);
 
-  // Bytes of the global heap that Create takes on each rank, without the graph.
+  // Bytes of symmetric memory that Create takes on each rank, without the graph.
   static uint64_t HeapBytes(const Partition& partition);
 
   const DistributedGraph& graph() const { return graph_; }

@@ -53,24 +53,6 @@ absl::StatusOr<Input> ReadFolder(const std::string& folder) {
       std::move(builder));
 }
 
-// apt's lists, else the packages that are installed.
-absl::StatusOr<Input> ReadThisMachine() {
-  absl::StatusOr<Input> lists = ReadFolder(kAptLists);
-  if (lists.ok()) return lists;
-  const absl::StatusOr<std::string> status = ReadFile(kDpkgStatus);
-  if (!status.ok()) {
-    return absl::NotFoundError(
-        absl::StrCat("no Debian packages on this machine (", lists.status().message(), "; ",
-                     status.status().message(), "); name an edge list with --graph FILE"));
-  }
-  PackageGraphBuilder builder;
-  WEFT_TRY(builder.Add(*status, kDpkgStatus));
-  Input input = PackageInput(kDpkgStatus, std::move(builder));
-  input.note =
-      absl::StrCat("a small graph, of the packages that are installed: ", lists.status().message());
-  return input;
-}
-
 absl::StatusOr<Vertex> FindRoot(const std::string& name, const Input& input) {
   const Vertex root = input.names.Find(name);
   if (root != kNoVertex) return root;
@@ -91,10 +73,27 @@ Vertex MostEdges(const Graph& graph) {
 
 }  // namespace
 
+absl::StatusOr<Input> ReadMachine(const std::string& lists, const std::string& status) {
+  absl::StatusOr<Input> available = ReadFolder(lists);
+  if (available.ok()) return available;
+  const absl::StatusOr<std::string> installed = ReadFile(status);
+  if (!installed.ok()) {
+    return absl::NotFoundError(
+        absl::StrCat("no Debian packages on this machine (", available.status().message(), "; ",
+                     installed.status().message(), "); name an edge list with --graph FILE"));
+  }
+  PackageGraphBuilder builder;
+  WEFT_TRY(builder.Add(*installed, status));
+  Input input = PackageInput(status, std::move(builder));
+  input.note = absl::StrCat("a small graph, of the packages that are installed: ",
+                            available.status().message());
+  return input;
+}
+
 absl::StatusOr<Input> ReadInput(const Options& options) {
   const bool packages = options.graph.empty();
   Input input = WEFT_TRY(!packages                  ? ReadEdgeList(options)
-                         : options.packages.empty() ? ReadThisMachine()
+                         : options.packages.empty() ? ReadMachine(kAptLists, kDpkgStatus)
                                                     : ReadFolder(options.packages));
   if (!options.root.empty()) {
     input.root = WEFT_TRY(FindRoot(options.root, input));

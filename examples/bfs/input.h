@@ -25,5 +25,10 @@ struct Input {
 // there and what may have been meant.
 absl::StatusOr<Input> ReadInput(const Options& options);
 
+// The packages of a machine that keeps apt's lists in the folder `lists`: the
+// available ones, else those that are installed, of dpkg's file `status`. The
+// root is not set.
+absl::StatusOr<Input> ReadMachine(const std::string& lists, const std::string& status);
+
 }  // namespace bfs
 #endif  // WEFT_EXAMPLES_BFS_INPUT_H_

@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "absl/strings/str_cat.h"
 #include "examples/bfs/broadcast.h"
 #include "examples/bfs/serial_search.h"
 #include "examples/bfs/validate.h"
@@ -10,19 +9,6 @@
 
 namespace bfs {
 namespace {
-
-// `status` of an allocation, with what would make it succeed: rank 0 knows.
-absl::Status WithCure(const absl::Status& status, const Graph* whole, weft::Rank ranks) {
-  if (!absl::IsResourceExhausted(status) || whole == nullptr) return status;
-  const uint64_t need = DistributedGraph::HeapBytes(*whole, ranks) +
-                        DistributedSearch::HeapBytes(Partition(whole->vertices(), ranks));
-  // A quarter of the heap is not for symmetric memory; a MiB more for the rest.
-  const uint64_t heap_mib = (need / 3 * 4 >> 20) + 2;
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the graph does not fit the global heap: ", whole->vertices(), " vertices and ",
-      whole->edges(), " edges on ", ranks, " ranks need ", heap_mib,
-      " MiB on each; set WEFT_HEAP_BYTES=", heap_mib << 20, " (", status.message(), ")"));
-}
 
 uint64_t EdgesOf(const SearchTree& tree, const Graph& graph) {
   uint64_t arcs = 0;
@@ -36,11 +22,14 @@ uint64_t EdgesOf(const SearchTree& tree, const Graph& graph) {
 
 absl::StatusOr<VerifiedSearch> VerifiedSearch::Create(weft::World& world, const Graph* whole) {
   auto tree_edges = WEFT_TRY(weft::Symmetric<uint64_t>::Create(world));
-  auto graph = DistributedGraph::Create(world, whole);
-  if (!graph.ok()) return WithCure(graph.status(), whole, world.size());
-  auto search = DistributedSearch::Create(world, *std::move(graph));
-  if (!search.ok()) return WithCure(search.status(), whole, world.size());
-  return VerifiedSearch(world, whole, *std::move(search), std::move(tree_edges));
+  auto graph = WEFT_TRY(DistributedGraph::Create(world, whole));
+  auto search = WEFT_TRY(DistributedSearch::Create(world, std::move(graph)));
+  return VerifiedSearch(world, whole, std::move(search), std::move(tree_edges));
+}
+
+uint64_t VerifiedSearch::HeapBytes(const Graph& whole, weft::Rank ranks) {
+  return sizeof(uint64_t) + DistributedGraph::HeapBytes(whole, ranks) +
+         DistributedSearch::HeapBytes(Partition(whole.vertices(), ranks));
 }
 
 absl::StatusOr<VerifiedSearch::Outcome> VerifiedSearch::Run(Vertex root) {

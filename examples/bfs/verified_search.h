@@ -26,8 +26,11 @@ class VerifiedSearch {
   };
 
   // Collective. `whole` as of DistributedGraph::Create. kResourceExhausted, on
-  // all ranks: the graph does not fit the heap; says how large it must be.
+  // all ranks: it does not fit the global heap.
   static absl::StatusOr<VerifiedSearch> Create(weft::World& world, const Graph* whole);
+
+  // Bytes of symmetric memory that Create takes on each of `ranks` ranks.
+  static uint64_t HeapBytes(const Graph& whole, weft::Rank ranks);
 
   // Collective. Searches from rank 0's `root`; the others' is not looked at.
   // kInternal: the search is wrong.
