@@ -18,7 +18,6 @@ void GateTransport::Abandon(Rank peer, Lane lane) {
 
 size_t GateTransport::Post(Rank peer, std::span<const Op> ops) {
   if (peer == gate_.full_peer) return 0;
-  gate_.fenced += static_cast<uint64_t>(std::ranges::count(ops, true, &Op::fenced));
   if (!gate_.shut && held_.empty()) return inner_->Post(peer, ops);
   for (const Op& op : ops) held_.push_back({peer, op});
   return ops.size();

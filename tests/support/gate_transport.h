@@ -18,7 +18,6 @@ struct Gate {
   static constexpr Rank kNobody = kMaxRanks;
   std::atomic<bool> shut = false;
   std::atomic<Rank> full_peer = kNobody;
-  std::atomic<uint64_t> fenced = 0;  // How many fenced operations were posted.
 };
 
 class GateTransport final : public Transport {

@@ -5,70 +5,26 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "tests/support/noting_transport.h"
 
 namespace weft {
 namespace {
 
-// Carries nothing out; completes at the next Poll.
-class NotingTransport final : public Transport {
- public:
-  struct Log {
-    std::vector<Op> ops;
-    std::vector<Lane> abandoned;
-    bool refuses = false;
-  };
-  explicit NotingTransport(Log& log) : log_(log) {}
-
-  const Caps& caps() const override {
-    static constexpr Caps kCaps = {.name = "noting"};
-    return kCaps;
-  }
-  absl::StatusOr<std::unique_ptr<Registration>> Register(const Segment&) override {
-    return absl::UnimplementedError("not needed");
-  }
-  std::string Address() const override { return "here"; }
-  absl::Status Connect(Rank peer, std::string_view) override {
-    events_.push_back({.peer = peer, .kind = Event::Kind::kConnected});
-    return absl::OkStatus();
-  }
-  absl::StatusOr<RemoteRegion> Import(Rank, std::string_view) override { return RemoteRegion{}; }
-  void Abandon(Rank, Lane lane) override { log_.abandoned.push_back(lane); }
-  size_t Post(Rank peer, std::span<const Op> ops) override {
-    if (log_.refuses) return 0;
-    for (const Op& op : ops) {
-      log_.ops.push_back(op);
-      events_.push_back({.token = op.token, .peer = peer});
-    }
-    return ops.size();
-  }
-  size_t Poll(std::span<Event> events) override {
-    const size_t count = std::min(events.size(), events_.size());
-    std::copy_n(events_.begin(), count, events.begin());
-    events_.erase(events_.begin(), events_.begin() + static_cast<ptrdiff_t>(count));
-    return count;
-  }
-  Armed Arm() override { return {.ready = !events_.empty(), .fd = -1, .at = Deadline()}; }
-  void Serve(Deadline) override {}
-
- private:
-  Log& log_;
-  std::deque<Event> events_;
-};
-
 class FaultTransportTest : public testing::Test {
  protected:
   void Make(const FaultOptions& options) {
-    log_ = {};
+    notes_ = std::make_unique<TransportNotes>();
+    notes_->CompleteAtOnce();
     told_.clear();
     down_ = false;
-    fault_ = std::make_unique<FaultTransport>(std::make_unique<NotingTransport>(log_), options);
-    ASSERT_TRUE(fault_->Connect(0, "here").ok());
+    fault_ = std::make_unique<FaultTransport>(std::make_unique<NotingTransport>(*notes_, kBytes),
+                                              options);
+    ASSERT_TRUE(fault_->Connect(0, "nowhere").ok());
     Event event;
     ASSERT_EQ(fault_->Poll({&event, 1}), 1u);
     ASSERT_EQ(event.kind, Event::Kind::kConnected);
@@ -87,6 +43,11 @@ class FaultTransportTest : public testing::Test {
       told_[events[i].token] = events[i].result;
     }
   }
+  std::vector<Op> moved() const {
+    std::vector<Op> ops;
+    for (const TransportNotes::Posted& posted : notes_->posted()) ops.push_back(posted.op);
+    return ops;
+  }
   void PostAll(const std::vector<Op>& ops) {
     for (size_t posted = 0; posted < ops.size();) {
       posted += fault_->Post(0, std::span(ops).subspan(posted));
@@ -98,7 +59,7 @@ class FaultTransportTest : public testing::Test {
   static constexpr uint64_t kBytes = 1 << 16;
   std::byte bytes_[kBytes];
   RemoteRegion region_ = {.length = kBytes};
-  NotingTransport::Log log_;
+  std::unique_ptr<TransportNotes> notes_;
   std::unique_ptr<FaultTransport> fault_;
   std::map<uint64_t, Event::Result> told_;
   bool down_ = false;
@@ -109,7 +70,7 @@ TEST_F(FaultTransportTest, DelaysTheMovementItself) {
   const Op op = Put(1, 0);
   EXPECT_EQ(fault_->Post(0, {&op, 1}), 1u);
   for (int i = 0; i < 1000; ++i) Poll();
-  EXPECT_TRUE(log_.ops.empty());
+  EXPECT_TRUE(moved().empty());
   const Armed armed = fault_->Arm();
   EXPECT_FALSE(armed.ready);
   EXPECT_FALSE(armed.at.infinite());
@@ -120,7 +81,7 @@ TEST_F(FaultTransportTest, CompletesAtOnceAndLate) {
   Make({.min_delay_ns = int64_t{1} << 50, .max_delay_ns = int64_t{1} << 51, .at_once = 1});
   const Op op = Put(1, 0);
   EXPECT_EQ(fault_->Post(0, {&op, 1}), 1u);
-  EXPECT_EQ(log_.ops.size(), 1u);
+  EXPECT_EQ(moved().size(), 1u);
   Poll();
   EXPECT_EQ(told_.size(), 1u);
 
@@ -129,7 +90,7 @@ TEST_F(FaultTransportTest, CompletesAtOnceAndLate) {
         .at_once = 1,
         .late_event = 1});
   EXPECT_EQ(fault_->Post(0, {&op, 1}), 1u);
-  EXPECT_EQ(log_.ops.size(), 1u);
+  EXPECT_EQ(moved().size(), 1u);
   for (int i = 0; i < 100; ++i) Poll();
   EXPECT_TRUE(told_.empty());
 }
@@ -145,9 +106,10 @@ TEST_F(FaultTransportTest, ReordersButNeverAcrossAFence) {
       ops.back().fenced = i % kEvery == 0;
     }
     PostAll(ops);
-    ASSERT_EQ(log_.ops.size(), kOps);
+    ASSERT_EQ(moved().size(), kOps);
+    const std::vector<Op> order = moved();
     for (uint64_t i = 0; i < kOps; ++i) {
-      const uint64_t index = log_.ops[i].offset / 8;
+      const uint64_t index = order[i].offset / 8;
       reordered |= index != i;
       ASSERT_EQ(index / kEvery, i / kEvery);
     }
@@ -157,16 +119,16 @@ TEST_F(FaultTransportTest, ReordersButNeverAcrossAFence) {
 
 TEST_F(FaultTransportTest, FencesOneLaneAtATime) {
   Make({.at_once = 1});
-  log_.refuses = true;  // The bulk operation stays.
+  notes_->SetRoom(0);  // The bulk operation stays.
   Op bulk = Put(1, 0, 40'000);
   bulk.lane = Lane::kBulk;
   EXPECT_EQ(fault_->Post(0, {&bulk, 1}), 1u);
-  log_.refuses = false;
+  notes_->SetRoom(1);
   Op small = Put(2, 8);
   small.fenced = true;
   EXPECT_EQ(fault_->Post(0, {&small, 1}), 1u);
-  ASSERT_EQ(log_.ops.size(), 1u);
-  EXPECT_EQ(log_.ops[0].offset, 8u);
+  ASSERT_EQ(moved().size(), 1u);
+  EXPECT_EQ(moved()[0].offset, 8u);
 }
 
 TEST_F(FaultTransportTest, SplitsIntoPiecesThatAddUpWithTheRideLast) {
@@ -176,22 +138,23 @@ TEST_F(FaultTransportTest, SplitsIntoPiecesThatAddUpWithTheRideLast) {
     Op op = Put(1, 100, 1000 + seed);
     op.ride = Ride::kCounter;
     PostAll({op});
-    ASSERT_GE(log_.ops.size(), 3u);
-    std::vector<bool> moved(op.length);
+    ASSERT_GE(moved().size(), 3u);
+    std::vector<bool> there(op.length);
     std::vector<uint64_t> order;
-    for (const Op& piece : log_.ops) {
-      const bool last = &piece == &log_.ops.back();
+    const std::vector<Op> pieces = moved();
+    for (const Op& piece : pieces) {
+      const bool last = &piece == &pieces.back();
       EXPECT_EQ(piece.ride, last ? Ride::kCounter : Ride::kNone);
       order.push_back(piece.offset);
       if (piece.length == 0) continue;
       EXPECT_EQ(static_cast<std::byte*>(piece.local) - bytes_,
                 static_cast<ptrdiff_t>(piece.offset - op.offset));
       for (uint64_t i = 0; i < piece.length; ++i) {
-        ASSERT_FALSE(moved.at(piece.offset - op.offset + i));
-        moved[piece.offset - op.offset + i] = true;
+        ASSERT_FALSE(there.at(piece.offset - op.offset + i));
+        there[piece.offset - op.offset + i] = true;
       }
     }
-    EXPECT_EQ(std::ranges::count(moved, false), 0);
+    EXPECT_EQ(std::ranges::count(there, false), 0);
     orders.insert(order);
   }
   EXPECT_GT(orders.size(), 25u);
@@ -206,7 +169,7 @@ TEST_F(FaultTransportTest, LeavesWholeWhatMustNotBeTornOrIsRefusedBelow) {
   bad_ride.ride = Ride::kAddSignal;
   bad_ride.compare = kBytes;
   PostAll({atomic, Put(2, 16), bad, bad_ride});
-  EXPECT_EQ(log_.ops.size(), 4u);
+  EXPECT_EQ(moved().size(), 4u);
 }
 
 TEST_F(FaultTransportTest, RefusesAndIsBounded) {
@@ -241,8 +204,8 @@ TEST_F(FaultTransportTest, AbandonEndsWhatWaits) {
   EXPECT_EQ(fault_->Post(0, {&late, 1}), 1u);
   Poll();
   EXPECT_EQ(told_.at(3), Event::Result::kPeerDown);
-  EXPECT_TRUE(log_.ops.empty());
-  EXPECT_EQ(log_.abandoned, (std::vector<Lane>{Lane::kBulk, Lane::kSmall}));
+  EXPECT_TRUE(moved().empty());
+  EXPECT_EQ(notes_->abandoned(), (std::vector<Lane>{Lane::kBulk, Lane::kSmall}));
 }
 
 TEST_F(FaultTransportTest, KillsAndBreaksAndEveryTokenComesBack) {

@@ -1,0 +1,72 @@
+// A transport that goes nowhere: it notes what it is given and completes it
+// when the test says so. For tests of what stands on the seam, from below. The
+// test may call its own methods from any thread.
+#ifndef WEFT_TESTS_SUPPORT_NOTING_TRANSPORT_H_
+#define WEFT_TESTS_SUPPORT_NOTING_TRANSPORT_H_
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/transport/transport.h"
+
+namespace weft {
+
+// What passes through; outlives the transport.
+class TransportNotes {
+ public:
+  struct Posted {
+    Rank peer;
+    Op op;
+  };
+
+  // Completes operation `index`, the first one of which is 0.
+  void Complete(size_t index, Event::Result result = Event::Result::kOk);
+  void CompleteAll();
+  // From now on at most so many more operations are accepted.
+  void SetRoom(size_t room);
+  // Completes whatever is posted, at the next Poll.
+  void CompleteAtOnce() { at_once_ = true; }
+
+  std::vector<Posted> posted() const;
+  std::vector<Lane> abandoned() const;
+
+ private:
+  friend class NotingTransport;
+
+  mutable std::mutex mutex_;
+  std::vector<Posted> posted_;
+  std::vector<bool> completed_;  // Of posted_.
+  std::vector<Lane> abandoned_;
+  std::deque<Event> events_;
+  size_t room_ = SIZE_MAX;
+  bool at_once_ = false;
+};
+
+class NotingTransport final : public Transport {
+ public:
+  // Every peer's segments are of `segment_bytes`.
+  NotingTransport(TransportNotes& notes, uint64_t segment_bytes, uint64_t max_length = UINT64_MAX);
+
+  const Caps& caps() const override { return caps_; }
+  absl::StatusOr<std::unique_ptr<Registration>> Register(const Segment& segment) override;
+  std::string Address() const override { return "nowhere"; }
+  absl::Status Connect(Rank peer, std::string_view address) override;
+  absl::StatusOr<RemoteRegion> Import(Rank peer, std::string_view key) override;
+  void Abandon(Rank peer, Lane lane) override;
+
+  size_t Post(Rank peer, std::span<const Op> ops) override;
+  size_t Poll(std::span<Event> events) override;
+  Armed Arm() override;
+  void Serve(Deadline) override {}
+
+ private:
+  TransportNotes& notes_;
+  const uint64_t segment_bytes_;
+  const Caps caps_;
+};
+
+}  // namespace weft
+#endif  // WEFT_TESTS_SUPPORT_NOTING_TRANSPORT_H_
