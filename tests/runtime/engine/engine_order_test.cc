@@ -153,6 +153,21 @@ TEST_F(EngineOrder, ADeathAmidstThePieces) {
   EXPECT_EQ(engine_->unsettled() & 0xffff, 0u);
 }
 
+// The same, when it is the transport that finds the peer gone.
+TEST_F(EngineOrder, ALossAmidstThePieces) {
+  Make(5'000);
+  notes_->SetRoom(1);
+  const auto handle = engine_->Start(Put(0, 15'000), Soon());
+  Post(20'000, 15'000);
+  ASSERT_TRUE(handle.ok());
+  notes_->Complete(0, Event::Result::kPeerDown);
+  EXPECT_TRUE(absl::IsUnavailable(engine_->Finish(*handle, Soon())));
+  EXPECT_TRUE(absl::IsUnavailable(engine_->Flush(1, Soon())));
+  EXPECT_EQ(notes_->abandoned(), (std::vector<Lane>{Lane::kSmall}));
+  EXPECT_EQ(engine_->unsettled() & 0xffff, 0u);
+  EXPECT_EQ(given(), (Offsets{0}));
+}
+
 TEST_F(EngineOrder, ARefusedPostIsRepeatedInOrder) {
   notes_->SetRoom(2);
   Offsets all;
