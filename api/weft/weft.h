@@ -1,5 +1,6 @@
 // Weft: distributed shared memory on one-sided operations and atomics. This one
-// header brings the whole public interface, but for weft/try.h.
+// header brings the whole public interface, but for weft/try.h and
+// weft/task.h.
 #ifndef WEFT_WEFT_H_
 #define WEFT_WEFT_H_
 
