@@ -80,6 +80,7 @@ absl::Status Agreement::Run(const CollectiveCall& call, std::span<const uint64_t
         absl::StrCat(DescribeCall(call), ": another thread of rank ", node_.rank,
                      " is in a collective call; make them one after the other"));
   }
+  if (!lost_.ok()) return lost_;
   const uint64_t generation = barrier_.generation();
   if (!barrier_.arrived()) {
     CollectiveEntry& mine = barrier_.entry();
@@ -97,7 +98,10 @@ absl::Status Agreement::Run(const CollectiveCall& call, std::span<const uint64_t
         DescribeCall(pending_), ", which ended with an error; make that call again first"));
   }
   bool compare = false;
-  if (absl::Status status = barrier_.Enter(deadline, compare); !status.ok()) return status;
+  if (absl::Status status = barrier_.Enter(deadline, compare); !status.ok()) {
+    if (absl::IsUnavailable(status)) lost_ = status;
+    return status;
+  }
   // Until this rank arrives again, no entry of this slot is overwritten.
   if (compare || check) [[unlikely]] {
     if (absl::Status status = Compare(generation % 2, generation); !status.ok()) return status;

@@ -55,8 +55,8 @@ class Agreement {
 
   // A barrier without arguments. Errors as NodeBarrier::Enter; kInvalidArgument
   // on every rank, naming one, when not all called Barrier. A call that ended
-  // with kDeadlineExceeded or kUnavailable goes on when it is made again;
-  // another call in its place is kFailedPrecondition.
+  // with kDeadlineExceeded goes on when it is made again; another call in its
+  // place is kFailedPrecondition. After kUnavailable every call is kUnavailable.
   absl::Status Barrier(Deadline deadline);
 
   // A barrier that compares `call` on all ranks. Errors as above. `bitmap` may be
@@ -75,6 +75,7 @@ class Agreement {
   NodeBarrier barrier_;
   std::atomic<bool> busy_ = false;
   CollectiveCall pending_;  // The call that this rank has arrived with.
+  absl::Status lost_;       // Why no call can complete any more.
 };
 
 }  // namespace weft

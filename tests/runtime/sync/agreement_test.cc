@@ -134,6 +134,22 @@ TEST_F(AgreementTest, AnotherCallInPlaceOfALateOneIsRefused) {
   EXPECT_TRUE(ranks_[0]->Barrier(kExpired).ok());
 }
 
+// Also where the call that the death ended would complete after all: a rank that
+// was told so is not told otherwise later.
+TEST_F(AgreementTest, AfterADeathNoCallIsTried) {
+  EXPECT_EQ(ranks_[2]->Barrier(kExpired).code(), absl::StatusCode::kDeadlineExceeded);
+  node_.MarkDead(2, SIGKILL);
+  const absl::Status told = ranks_[0]->Barrier(Deadline());
+  EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(told.message().find("rank 2 died"), std::string::npos) << told;
+  EXPECT_TRUE(ranks_[1]->Barrier(Deadline()).ok());
+  for (Agreement* agreement : {ranks_[0].get(), ranks_[1].get()}) {
+    EXPECT_EQ(agreement->Barrier(Deadline()).code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(agreement->Agree(kCreateCounter, {}, Deadline()).status().code(),
+              absl::StatusCode::kUnavailable);
+  }
+}
+
 TEST_F(AgreementTest, ASecondThreadIsRefused) {
   std::thread first([&] { EXPECT_TRUE(ranks_[0]->Barrier(Deadline()).ok()); });
   auto& bell = node_.view(0).control(0).barrier.doorbell;
