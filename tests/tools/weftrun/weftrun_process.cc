@@ -19,13 +19,6 @@
 namespace weft {
 namespace {
 
-std::string Runfile(const std::string& path) {
-  const char* sources = getenv("TEST_SRCDIR");
-  const char* workspace = getenv("TEST_WORKSPACE");
-  if (sources == nullptr || workspace == nullptr) return path;
-  return std::string(sources) + "/" + workspace + "/" + path;
-}
-
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
@@ -50,6 +43,13 @@ void Nap() {
 std::string NameOf(pid_t process) { return ReadAll("/proc/" + std::to_string(process) + "/comm"); }
 
 }  // namespace
+
+std::string Runfile(const std::string& path) {
+  const char* sources = getenv("TEST_SRCDIR");
+  const char* workspace = getenv("TEST_WORKSPACE");
+  if (sources == nullptr || workspace == nullptr) return path;
+  return std::string(sources) + "/" + workspace + "/" + path;
+}
 
 std::string WeftrunPath() { return Runfile("tools/weftrun/weftrun"); }
 std::string TestRankPath() { return Runfile("tests/tools/weftrun/test_rank"); }

@@ -14,7 +14,9 @@
 
 namespace weft {
 
-// Paths of the programs under test, from the test's own arguments or runfiles.
+// The path of a program that is in the test's data, given from the workspace's root.
+std::string Runfile(const std::string& path);
+// Those of the programs under test.
 std::string WeftrunPath();
 std::string TestRankPath();
 
