@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -60,6 +61,8 @@ class Guard final : public BootstrapServer::Outside {
     UniqueFd joined_pidfd;
   };
 
+  // Handles what happens until the deadline or what is due before it.
+  void RunOnce(Deadline deadline);
   bool SetUp();
   void StartRanks();
   bool StartRank(Rank rank);
@@ -101,14 +104,16 @@ class Guard final : public BootstrapServer::Outside {
 
 void Guard::Run() {
   if (SetUp()) StartRanks();
-  while (!rank_of_.empty()) {
-    loop_.RunOnce(std::min(ending_.next(), timeout_));
-    if (timeout_.Expired()) OnTimeout();
-    Take(ending_.Due(MonotonicNanos()));
-  }
+  while (!rank_of_.empty()) RunOnce(Deadline());
   // Whatever the ranks have left behind.
   KillAll();
   Report();
+}
+
+void Guard::RunOnce(Deadline deadline) {
+  loop_.RunOnce(std::min({deadline, ending_.next(), timeout_}));
+  if (timeout_.Expired()) OnTimeout();
+  Take(ending_.Due(MonotonicNanos()));
 }
 
 bool Guard::SetUp() {
@@ -155,7 +160,7 @@ bool Guard::SetUp() {
 void Guard::StartRanks() {
   for (Rank rank = 0; rank < options_.ranks && !ending_.begun(); ++rank) {
     if (!StartRank(rank)) break;
-    if (rank % kBatch == kBatch - 1) loop_.RunOnce(Deadline::AtMonotonicNanos(0));
+    if (rank % kBatch == kBatch - 1) RunOnce(Deadline::AtMonotonicNanos(0));
   }
   // Only the ranks have the ends of their pipes from here on.
   setup_.stdout_pipes.clear();
