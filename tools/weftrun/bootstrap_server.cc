@@ -6,14 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/bootstrap/key_value.h"
+#include "tools/weftrun/rank_list.h"
 
 namespace weft {
 namespace {
 
 using Type = WireMessage::Type;
-
-// So many missing ranks are named; of more, the number says enough.
-constexpr int kMaxNamed = 8;
 
 std::string_view NameOf(Type type) {
   return type == Type::kFence ? "a fence" : "the node's memory";
@@ -221,16 +219,12 @@ void BootstrapServer::LoseMember(Rank rank, Standing standing, std::string why) 
 }
 
 std::string BootstrapServer::WhoIsMissing() const {
-  std::string names;
-  int count = 0;
-  for (Rank r = 0; r < size_; ++r) {
-    if (members_[r].waiting) continue;
-    if (++count > kMaxNamed) continue;
-    absl::StrAppend(&names, count > 1 ? ", " : "", r,
-                    members_[r].standing == Standing::kStarted ? " (has not joined)" : "");
+  RankList missing;
+  for (Rank rank = 0; rank < size_; ++rank) {
+    if (members_[rank].waiting) continue;
+    missing.Add(rank, members_[rank].standing == Standing::kStarted ? " (has not joined)" : "");
   }
-  if (count > kMaxNamed) absl::StrAppend(&names, " and ", count - kMaxNamed, " more");
-  return absl::StrCat("waiting for rank", count == 1 ? " " : "s ", names);
+  return absl::StrCat("waiting for ", missing.Text());
 }
 
 }  // namespace weft

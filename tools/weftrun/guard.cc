@@ -25,6 +25,7 @@
 #include "tools/weftrun/lifeline.h"
 #include "tools/weftrun/process_tree.h"
 #include "tools/weftrun/rank_link.h"
+#include "tools/weftrun/rank_list.h"
 #include "tools/weftrun/spawn.h"
 
 namespace weft {
@@ -32,7 +33,6 @@ namespace {
 
 // Ranks are forked in batches, between which the guard looks at what happens.
 constexpr Rank kBatch = 16;
-constexpr int kMaxNamed = 8;
 // So many datagrams of a rank are handled before the others' are; and what a
 // rank has sent before its end, which no socket holds more of.
 constexpr int kTurn = 64;
@@ -81,17 +81,15 @@ class Guard final : public BootstrapServer::Outside {
   void CannotStart(std::string why);
   std::string Name(Rank rank, pid_t process) const;
   void Narrate(std::string text);
-  std::optional<SpawnFailure> FailureOf(Rank rank);
 
   GuardSetup setup_;
   const Options& options_;
   std::string host_;
+  const std::vector<int> cpus_ = AllowedCpus();
   EventLoop loop_;
   UniqueFd child_signals_;
   UniqueFd empty_stdin_;
-  UniqueFd failures_;         // Read end of the pipe of SpawnFailures,
-  UniqueFd failures_writer_;  // and its write end.
-  std::vector<SpawnFailure> spawn_failures_;
+  SpawnFailures failures_;
   BootstrapServer server_;
   std::vector<RankState> ranks_;
   std::unordered_map<pid_t, Rank> rank_of_;  // Of the ranks that run.
@@ -131,12 +129,7 @@ bool Guard::SetUp() {
   sigprocmask(SIG_SETMASK, &child_ended, nullptr);
   child_signals_.reset(signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK));
   empty_stdin_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
-  int failures[2];
-  if (pipe2(failures, O_CLOEXEC | O_NONBLOCK) == 0) {
-    failures_.reset(failures[0]);
-    failures_writer_.reset(failures[1]);
-  }
-  if (!child_signals_ || !empty_stdin_ || !failures_) {
+  if (!child_signals_ || !empty_stdin_ || !failures_.Open()) {
     CannotStart(absl::StrCat("cannot open a descriptor: ", strerror(errno)));
     return false;
   }
@@ -165,7 +158,7 @@ void Guard::StartRanks() {
   // Only the ranks have the ends of their pipes from here on.
   setup_.stdout_pipes.clear();
   setup_.stderr_pipes.clear();
-  failures_writer_.reset();
+  failures_.CloseWriter();
   dup2(empty_stdin_.get(), STDIN_FILENO);
 }
 
@@ -178,8 +171,7 @@ bool Guard::StartRank(Rank rank) {
   const SpawnContext context = {.options = &options_,
                                 .signal_mask = setup_.signal_mask,
                                 .open_files = setup_.open_files,
-                                .failure_pipe = failures_writer_.get()};
-  static const std::vector<int> allowed = AllowedCpus();
+                                .failures = failures_.writer()};
   const pid_t process =
       Spawn(context, {.rank = rank,
                       .inherits_stdin = options_.stdin_rank == rank,
@@ -187,7 +179,7 @@ bool Guard::StartRank(Rank rank) {
                       .stdout_fd = setup_.stdout_pipes[rank].get(),
                       .stderr_fd = setup_.stderr_pipes[rank].get(),
                       .socket = theirs.get(),
-                      .cpus = CpusOf(rank, options_.ranks, options_.binding, allowed)});
+                      .cpus = CpusOf(rank, options_.ranks, options_.binding, cpus_)});
   if (process < 0) {
     CannotStart(absl::StrFormat(
         "cannot start rank %u of %u: %s%s", rank, options_.ranks, strerror(errno),
@@ -291,7 +283,7 @@ void Guard::OnRankEnded(Rank rank, pid_t process, int wait_status) {
 
   const auto standing = server_.standing(rank);
   const int64_t now = MonotonicNanos();
-  if (const auto failure = FailureOf(rank)) {
+  if (const auto failure = failures_.Of(rank)) {
     how = absl::StrCat("could not start: ", Describe(*failure, options_));
     ending_.Failed(now, ExitCode(wait_status), Describe(*failure, options_));
   } else if (wait_status != 0) {
@@ -308,17 +300,6 @@ void Guard::OnRankEnded(Rank rank, pid_t process, int wait_status) {
   }
   if (unexplained_ == rank) unexplained_.reset();
   server_.ReportDeath(rank, wait_status, how);
-}
-
-std::optional<SpawnFailure> Guard::FailureOf(Rank rank) {
-  SpawnFailure failure;
-  while (read(failures_.get(), &failure, sizeof(failure)) == sizeof(failure)) {
-    spawn_failures_.push_back(failure);
-  }
-  for (const SpawnFailure& f : spawn_failures_) {
-    if (f.rank == rank) return f;
-  }
-  return std::nullopt;
 }
 
 void Guard::OnLifeline() {
@@ -349,18 +330,14 @@ void Guard::SignalRanks(int signal) {
 
 void Guard::OnTimeout() {
   timeout_ = Deadline();
-  std::string names;
-  int count = 0;
+  RankList running;
   for (Rank rank = 0; rank < options_.ranks; ++rank) {
-    if (ranks_[rank].process == 0 || ++count > kMaxNamed) continue;
-    absl::StrAppend(&names, count > 1 ? ", " : "", rank);
+    if (ranks_[rank].process != 0) running.Add(rank);
   }
-  if (count > kMaxNamed) absl::StrAppend(&names, " and ", count - kMaxNamed, " more");
   ending_.CutShort(
       MonotonicNanos(), kExitTimeout,
-      absl::StrFormat("the job did not end within %g s (--timeout): rank%s %s on %s still ran",
-                      absl::ToDoubleSeconds(options_.timeout), count == 1 ? "" : "s", names,
-                      host_));
+      absl::StrFormat("the job did not end within %g s (--timeout): %s on %s still ran",
+                      absl::ToDoubleSeconds(options_.timeout), running.Text(), host_));
 }
 
 void Guard::Take(Ending::Step step) {

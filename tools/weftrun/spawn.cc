@@ -22,7 +22,7 @@ namespace {
                        int status) {
   const SpawnFailure failure = {rank, stage, errno};
   // A full pipe has enough failures to show.
-  if (write(context.failure_pipe, &failure, sizeof(failure)) < 0) status = kExitLauncher;
+  if (write(context.failures, &failure, sizeof(failure)) < 0) status = kExitLauncher;
   _exit(status);
 }
 
@@ -75,6 +75,25 @@ void SetEnvironment(const Options& options, const SpawnRank& rank) {
 }
 
 }  // namespace
+
+bool SpawnFailures::Open() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
+  reader_.reset(ends[0]);
+  writer_.reset(ends[1]);
+  return true;
+}
+
+std::optional<SpawnFailure> SpawnFailures::Of(Rank rank) {
+  SpawnFailure failure;
+  while (read(reader_.get(), &failure, sizeof(failure)) == sizeof(failure)) {
+    seen_.push_back(failure);
+  }
+  for (const SpawnFailure& seen : seen_) {
+    if (seen.rank == rank) return seen;
+  }
+  return std::nullopt;
+}
 
 pid_t Spawn(const SpawnContext& context, const SpawnRank& rank) {
   const pid_t guard = getpid();

@@ -8,20 +8,47 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/unique_fd.h"
 #include "tools/weftrun/options.h"
 #include "weft/rank.h"
 
 namespace weft {
+
+struct SpawnFailure {
+  enum class Stage : uint8_t { kDirectory, kExec };
+  Rank rank;
+  Stage stage;
+  int error;
+};
+
+// Where children that cannot go on leave word, since their exit status alone
+// could be the program's own.
+class SpawnFailures {
+ public:
+  // False, with errno, when there is no descriptor left.
+  bool Open();
+  // A child's end of it, until CloseWriter.
+  int writer() const { return writer_.get(); }
+  void CloseWriter() { writer_.reset(); }
+  // Of a rank that has ended.
+  std::optional<SpawnFailure> Of(Rank rank);
+
+ private:
+  UniqueFd reader_;
+  UniqueFd writer_;
+  std::vector<SpawnFailure> seen_;
+};
 
 // What is the same for all ranks.
 struct SpawnContext {
   const Options* options;
   sigset_t signal_mask;  // The one that weftrun was started with,
   rlimit open_files;     // and its limit on open files.
-  int failure_pipe;      // Takes a SpawnFailure, non-blocking.
+  int failures;          // SpawnFailures::writer()
 };
 
 // What is one rank's own. Descriptors are above 2; the child gets copies.
@@ -35,15 +62,8 @@ struct SpawnRank {
   std::vector<int> cpus;  // Empty: not bound.
 };
 
-struct SpawnFailure {
-  enum class Stage : uint8_t { kDirectory, kExec };
-  Rank rank;
-  Stage stage;
-  int error;
-};
-
 // The process, a leader of its own process group; -1 with errno when there
-// could be none. A child that cannot go on writes a SpawnFailure and ends with
+// could be none. A child that cannot go on leaves a SpawnFailure and ends with
 // the status that the job is to end with.
 pid_t Spawn(const SpawnContext& context, const SpawnRank& rank);
 
