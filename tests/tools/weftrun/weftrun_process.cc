@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 
 namespace weft {
 namespace {
@@ -128,6 +129,20 @@ std::vector<pid_t> WeftrunProcess::Ranks() const {
     if (NameOf(process) == "test_rank\n") ranks.push_back(process);
   }
   return ranks;
+}
+
+std::string WeftrunProcess::Describe() const {
+  std::string text;
+  for (const pid_t process : Processes()) {
+    const std::string folder = "/proc/" + std::to_string(process);
+    text += ReadAll(folder + "/stat").substr(0, 60) + " | ";
+    std::istringstream status(ReadAll(folder + "/status"));
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("Sig") || line.starts_with("ShdPnd")) text += line + "; ";
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 bool WeftrunProcess::Gone(Deadline deadline) const {

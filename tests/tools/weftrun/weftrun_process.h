@@ -58,6 +58,8 @@ class WeftrunProcess {
   pid_t Guard() const;
   // Those of `Processes` that run the test program (comm is test_rank).
   std::vector<pid_t> Ranks() const;
+  // Their numbers, names, states and parents, for messages.
+  std::string Describe() const;
   // Whether nothing of the run is left by the deadline.
   bool Gone(Deadline deadline) const;
 
