@@ -4,7 +4,8 @@ Tags that tools/test understands, beside Bazel's own ("exclusive", "cpu:2", ...)
 
   no-sanitizer  runs natively only: what a sanitizer cannot see (a shell script),
                 what it slows down beyond use, or what measures time
-  tsan          runs under ThreadSanitizer too: threads in one process
+  tsan          runs under ThreadSanitizer too: threads in one process. Not its cases whose
+                names contain Processes, or Racing: ranks that race on purpose
 
 A test that starts more processes or threads than a core holds gets "cpu:2"; one whose
 outcome other tests could disturb (it fills the machine) gets "exclusive".

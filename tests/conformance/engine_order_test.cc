@@ -33,7 +33,7 @@ bool AllWordsAre(uint64_t value, const EngineRank& self, uint64_t offset, uint64
 }
 
 // Puts of both lanes, a fence, a flag: whoever sees the flag sees all of them.
-TEST_P(EngineOrder, AFenceOrdersBothLanes) {
+TEST_P(EngineOrder, AFenceOrdersBothLanesRacing) {
   Run(2, [](EngineRank& self) {
     const uint64_t rounds = static_cast<uint64_t>(Times(600));
     constexpr uint64_t kLong = 40'000;
@@ -170,6 +170,7 @@ TEST_P(EngineOrder, NotificationsReceivedAreNotificationsSent) {
       const uint64_t length = i % 3 == 0 ? 0 : i % 50 == 1 ? source.size() : random() % 300;
       Engine::Request request = {.ride = Ride::kCounter,
                                  .peer = peer,
+                                 .offset = uint64_t{self.rank()} << 20,
                                  .source = source.data(),
                                  .length = length,
                                  .operand = 0};

@@ -140,7 +140,7 @@ TEST_P(TransportOrder, NotificationsReceivedAreNotificationsSent) {
                .lane = LaneOf(length),
                .token = token,
                .region = &self.slab_of(peer),
-               .offset = 4096,
+               .offset = 65536 * (self.rank() + uint64_t{1}),
                .local = local.data(),
                .length = length,
                .operand = 447};

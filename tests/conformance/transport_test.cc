@@ -111,7 +111,7 @@ TEST_P(TransportConformance, EveryAtomic) {
   });
 }
 
-TEST_P(TransportConformance, ExactlyOneEventAToken) {
+TEST_P(TransportConformance, ExactlyOneEventATokenRacing) {
   Run(3, [](TransportRank& self) {
     std::mt19937_64 random(self.rank());
     std::vector<std::byte> local(1 << 16);

@@ -18,12 +18,8 @@ T ValueOrDie(absl::StatusOr<T> value) {
 
 TestNode::TestNode(Rank size, uint64_t slab_bytes)
     : authority_(
-          ValueOrDie(NodeAuthority::Create(size, {.slab_bytes = slab_bytes, .local_bytes = 0}))) {
-  const MemoryShape shape = {.slab_bytes = slab_bytes, .local_bytes = 0};
-  const NodeFds fds = ValueOrDie(authority_.Duplicate());
-  for (Rank rank = 0; rank < size; ++rank) {
-    memories_.push_back(ValueOrDie(NodeMemory::Map(fds, rank, size, shape)));
-  }
-}
+          ValueOrDie(NodeAuthority::Create(size, {.slab_bytes = slab_bytes, .local_bytes = 0}))),
+      memory_(ValueOrDie(NodeMemory::Map(ValueOrDie(authority_.Duplicate()), 0, size,
+                                         {.slab_bytes = slab_bytes, .local_bytes = 0}))) {}
 
 }  // namespace weft
