@@ -6,11 +6,37 @@
 #include "absl/strings/str_format.h"
 
 namespace weft {
+namespace {
+
+constexpr CollectiveCall kCreate = {.kind = CollectiveKind::kCreateCounter};
+
+}  // namespace
 
 absl::StatusOr<uint32_t> CounterIds::Create(Deadline deadline) {
+  uint32_t id = unfinished_.load(std::memory_order_acquire);
+  if (id == kNone) {
+    auto opened = Open(deadline);
+    if (!opened.ok()) return opened.status();
+    id = *opened;
+    unfinished_.store(id, std::memory_order_release);
+  }
+  // Nobody may raise it at a peer before that peer has opened it.
+  const absl::Status all_opened = agreement_.Agree(kCreate, {}, deadline).status();
+  if (absl::IsDeadlineExceeded(all_opened) || absl::IsFailedPrecondition(all_opened)) {
+    return all_opened;
+  }
+  unfinished_.store(kNone, std::memory_order_release);
+  if (!all_opened.ok()) {
+    Release(id);
+    return all_opened;
+  }
+  return id;
+}
+
+absl::StatusOr<uint32_t> CounterIds::Open(Deadline deadline) {
   std::array<uint64_t, kMaxCounters / 64> used;
   for (size_t i = 0; i < used.size(); ++i) used[i] = used_[i].load(std::memory_order_acquire);
-  auto agreed = agreement_.Agree({.kind = CollectiveKind::kCreateCounter}, used, deadline);
+  auto agreed = agreement_.Agree(kCreate, used, deadline);
   if (!agreed.ok()) return agreed.status();
 
   uint32_t id = 0;
@@ -22,11 +48,6 @@ absl::StatusOr<uint32_t> CounterIds::Create(Deadline deadline) {
   }
   used_[id / 64].fetch_or(uint64_t{1} << id % 64, std::memory_order_release);
   notifications_.Open(id);
-  // Nobody may raise it at a peer before that peer has opened it.
-  if (absl::Status opened = agreement_.Barrier(deadline); !opened.ok()) {
-    Release(id);
-    return opened;
-  }
   return id;
 }
 

@@ -21,14 +21,21 @@ class CounterIds {
   CounterIds(Agreement& agreement, NotificationState& notifications)
       : agreement_(agreement), notifications_(notifications) {}
 
-  // Collective: see NotificationCounter::Create. The counter is at zero.
+  // Collective: see NotificationCounter::Create. The counter is at zero. A call that
+  // was late goes on when it is made again.
   absl::StatusOr<uint32_t> Create(Deadline deadline);
   void Release(uint32_t id);
 
  private:
+  static constexpr uint32_t kNone = kMaxCounters;
+
+  absl::StatusOr<uint32_t> Open(Deadline deadline);
+
   Agreement& agreement_;
   NotificationState& notifications_;
   std::array<std::atomic<uint64_t>, kMaxCounters / 64> used_ = {};
+  // The counter that waits until all ranks have opened it.
+  std::atomic<uint32_t> unfinished_ = kNone;
 };
 static_assert(kMaxCounters % 64 == 0);
 

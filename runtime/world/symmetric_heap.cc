@@ -11,12 +11,35 @@ namespace weft {
 
 absl::StatusOr<SymmetricHeap::Object> SymmetricHeap::Create(uint64_t count, uint64_t size,
                                                             uint64_t alignment, Deadline deadline) {
+  const CollectiveCall call = {.kind = CollectiveKind::kCreateSymmetric,
+                               .arguments = {count, size}};
+  uint32_t id = unfinished_.load(std::memory_order_acquire);
+  if (id == kNone) {
+    auto placed = Place(call, alignment, deadline);
+    if (!placed.ok()) return placed.status();
+    if (placed->dirty == 0) return placed->object;
+    id = placed->object.id;
+    std::memset(node_.slab(node_.rank) + placed->object.offset, 0, placed->dirty);
+    unfinished_.store(id, std::memory_order_release);
+  }
+  // Nobody may write to a peer's part before that peer has cleared it.
+  const absl::Status cleared = agreement_.Agree(call, {}, deadline).status();
+  if (absl::IsDeadlineExceeded(cleared) || absl::IsFailedPrecondition(cleared)) return cleared;
+  unfinished_.store(kNone, std::memory_order_release);
+  if (!cleared.ok()) {
+    Release(id);
+    return cleared;
+  }
+  return Object{.id = id, .offset = objects_.at(id)};
+}
+
+absl::StatusOr<SymmetricHeap::Placed> SymmetricHeap::Place(const CollectiveCall& call,
+                                                           uint64_t alignment, Deadline deadline) {
   AgreementBitmap released;
   for (size_t i = 0; i < released.size(); ++i) {
     released[i] = released_[i].load(std::memory_order_acquire);
   }
-  auto agreed = agreement_.Agree(
-      {.kind = CollectiveKind::kCreateSymmetric, .arguments = {count, size}}, released, deadline);
+  auto agreed = agreement_.Agree(call, released, deadline);
   if (!agreed.ok()) return agreed.status();
 
   // From here on every rank does the same.
@@ -42,6 +65,7 @@ absl::StatusOr<SymmetricHeap::Object> SymmetricHeap::Create(uint64_t count, uint
                         "ranks, or create larger ones",
                         kMaxSymmetricObjects));
   }
+  const auto [count, size] = call.arguments;
   uint64_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = UINT64_MAX;
   auto block = arena_.Allocate(bytes, alignment);
@@ -52,16 +76,7 @@ absl::StatusOr<SymmetricHeap::Object> SymmetricHeap::Create(uint64_t count, uint
                                      "; raise World::Options::heap_bytes (WEFT_HEAP_BYTES)"));
   }
   objects_[id] = block->offset;
-  // What was never handed out is zero already.
-  if (block->dirty > 0) {
-    std::memset(node_.slab(node_.rank) + block->offset, 0, block->dirty);
-    // Nobody may write to a peer's part before that peer has cleared it.
-    if (absl::Status cleared = agreement_.Barrier(deadline); !cleared.ok()) {
-      Release(id);
-      return cleared;
-    }
-  }
-  return Object{.id = id, .offset = block->offset};
+  return Placed{.object = {.id = id, .offset = block->offset}, .dirty = block->dirty};
 }
 
 void SymmetricHeap::Release(uint32_t id) {

@@ -33,17 +33,28 @@ class SymmetricHeap {
   SymmetricHeap(const NodeView& node, Agreement& agreement, uint64_t bytes)
       : node_(node), agreement_(agreement), arena_(0, bytes) {}
 
-  // Collective: see Symmetric<T>::Create. The object is zeroed.
+  // Collective: see Symmetric<T>::Create. The object is zeroed. A call that was late
+  // goes on when it is made again.
   absl::StatusOr<Object> Create(uint64_t count, uint64_t size, uint64_t alignment,
                                 Deadline deadline);
   void Release(uint32_t id);
 
  private:
+  static constexpr uint32_t kNone = kMaxSymmetricObjects;
+  struct Placed {
+    Object object;
+    uint64_t dirty;  // The first so many bytes are to be cleared; the rest is zero.
+  };
+
+  absl::StatusOr<Placed> Place(const CollectiveCall& call, uint64_t alignment, Deadline deadline);
+
   const NodeView node_;
   Agreement& agreement_;
   Arena arena_;
   std::map<uint32_t, uint64_t> objects_;  // id -> offset
   std::array<std::atomic<uint64_t>, kMaxSymmetricObjects / 64> released_ = {};
+  // The object that waits until all ranks have cleared their part of it.
+  std::atomic<uint32_t> unfinished_ = kNone;
 };
 
 }  // namespace weft
