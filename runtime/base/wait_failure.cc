@@ -6,25 +6,13 @@
 #include "absl/strings/str_cat.h"
 
 namespace weft {
-namespace {
-
-std::optional<Rank> LowestInState(const Membership& membership, Rank size, MemberState state) {
-  for (Rank r = 0; r < size; ++r) {
-    if (membership.state[r].load(std::memory_order_acquire) == state) return r;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::optional<Rank> LowestDead(const Membership& membership, Rank size) {
   if (membership.dead.load(std::memory_order_acquire) == 0) return std::nullopt;
-  return LowestInState(membership, size, MemberState::kDead);
-}
-
-std::optional<Rank> LowestLeft(const Membership& membership, Rank size) {
-  if (membership.left.load(std::memory_order_acquire) == 0) return std::nullopt;
-  return LowestInState(membership, size, MemberState::kLeft);
+  for (Rank r = 0; r < size; ++r) {
+    if (membership.state[r].load(std::memory_order_acquire) == MemberState::kDead) return r;
+  }
+  return std::nullopt;
 }
 
 std::string DescribeWaitStatus(int wait_status) {

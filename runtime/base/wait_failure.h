@@ -12,9 +12,8 @@
 
 namespace weft {
 
-// The lowest of ranks 0 .. size - 1 in that state. One load while there is none.
+// The lowest of ranks 0 .. size - 1 that is dead. One load while there is none.
 std::optional<Rank> LowestDead(const Membership& membership, Rank size);
-std::optional<Rank> LowestLeft(const Membership& membership, Rank size);
 
 // "killed by signal 9 (Killed)", "exited with status 3", or that it is not known.
 std::string DescribeWaitStatus(int wait_status);

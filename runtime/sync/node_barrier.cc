@@ -115,8 +115,7 @@ absl::Status NodeBarrier::WaitForAll(Deadline deadline) {
         break;
     }
     seen_changes = membership.changes.load(std::memory_order_acquire);
-    std::optional<Rank> lost = LowestDead(membership, node_.size);
-    if (!lost) lost = LowestLeft(membership, node_.size);
+    const std::optional<Rank> lost = LostRank();
     if (lost && !Complete()) {
       return LostRankError(membership, *lost,
                            absl::StrCat("barrier ", generation_, " cannot complete"));
@@ -124,12 +123,30 @@ absl::Status NodeBarrier::WaitForAll(Deadline deadline) {
   }
 }
 
+bool NodeBarrier::HasArrived(Rank rank) const {
+  const CollectiveEntry& theirs = node_.control(rank).entries[generation_ % 2];
+  return theirs.generation.load(std::memory_order_acquire) == generation_;
+}
+
+std::optional<Rank> NodeBarrier::LostRank() const {
+  const Membership& membership = *node_.membership;
+  std::optional<Rank> arrived;
+  for (const MemberState lost : {MemberState::kDead, MemberState::kLeft}) {
+    for (Rank r = 0; r < node_.size; ++r) {
+      if (membership.state[r].load(std::memory_order_acquire) != lost) continue;
+      // Who came and went since may have done so because of the other.
+      if (!HasArrived(r)) return r;
+      if (!arrived) arrived = r;
+    }
+  }
+  return arrived;
+}
+
 absl::Status NodeBarrier::LateError() const {
   std::string names;
   size_t missing = 0;
   for (Rank r = 0; r < node_.size; ++r) {
-    const CollectiveEntry& theirs = node_.control(r).entries[generation_ % 2];
-    if (theirs.generation.load(std::memory_order_acquire) == generation_) continue;
+    if (HasArrived(r)) continue;
     if (++missing <= kNamedInErrors) absl::StrAppend(&names, names.empty() ? "" : ", ", r);
   }
   const std::string who =

@@ -12,6 +12,7 @@
 #define WEFT_RUNTIME_SYNC_NODE_BARRIER_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "runtime/base/deadline.h"
@@ -60,6 +61,9 @@ class NodeBarrier {
   void Release();
   bool Complete() const;
   absl::Status WaitForAll(Deadline deadline);
+  bool HasArrived(Rank rank) const;
+  // Who is dead or has left: of several, one without whom this cannot complete.
+  std::optional<Rank> LostRank() const;
   absl::Status LateError() const;
 
   const NodeView node_;

@@ -135,6 +135,15 @@ TEST_P(NodeBarrierFailures, MemberThatLeftIsNamed) {
   EXPECT_NE(status.message().find("rank 1 has left"), std::string::npos) << status;
 }
 
+// A rank that was told, and has left since, is not the reason.
+TEST_P(NodeBarrierFailures, OneThatHasNotArrivedIsNamedBeforeOneThatHas) {
+  EXPECT_FALSE(Enter(a_, kExpired).ok());
+  node_.MarkLeft(0);
+  node_.MarkLeft(2);
+  absl::Status status = Enter(b_);
+  EXPECT_NE(status.message().find("rank 2 has left"), std::string::npos) << status;
+}
+
 TEST_P(NodeBarrierFailures, OneThatCompletedBeforeTheDeathIsOk) {
   EXPECT_FALSE(Enter(a_, kExpired).ok());
   EXPECT_FALSE(Enter(b_, kExpired).ok());
