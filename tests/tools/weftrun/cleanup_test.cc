@@ -102,23 +102,23 @@ TEST_P(CleanupTest, NothingIsLeftAfterTwoSeconds) {
     const int64_t killed = MonotonicNanos();
     switch (victim) {
       case Victim::kLauncher:
-        kill(process.pid(), SIGKILL);
+        process.Signal(SIGKILL);
         break;
       case Victim::kGuard:
         kill(guard, SIGKILL);
         break;
       case Victim::kLauncherThenGuard:
-        kill(process.pid(), SIGKILL);
+        process.Signal(SIGKILL);
         Pause(between);
         kill(guard, SIGKILL);
         break;
       case Victim::kGuardThenLauncher:
         kill(guard, SIGKILL);
         Pause(between);
-        kill(process.pid(), SIGKILL);
+        process.Signal(SIGKILL);
         break;
       case Victim::kGroup:
-        kill(-process.pid(), SIGKILL);
+        process.SignalGroup(SIGKILL);
         break;
     }
     EXPECT_TRUE(process.Gone(Deadline::After(absl::Seconds(30))))
@@ -197,8 +197,10 @@ TEST(LeftoversTest, ChildrenThatWeftrunDidNotStartAreSpared) {
        .arguments = {"-c", "(sleep 0.5; echo spared) & exec \"$0\" -n 2 \"$1\" grandchild hang",
                      WeftrunPath(), TestRankPath()}});
   const Deadline deadline = Deadline::After(absl::Seconds(60));
-  while (process.Guard() == 0 && !deadline.Expired()) Pause(1000);
-  kill(process.Guard(), SIGKILL);
+  pid_t guard = 0;
+  while ((guard = process.Guard()) == 0 && !deadline.Expired()) Pause(1000);
+  ASSERT_GT(guard, 0);
+  kill(guard, SIGKILL);
   const WeftrunResult result = process.Wait();
   EXPECT_EQ(result.code(), 125);
   EXPECT_THAT(result.err, HasSubstr("guard was killed by signal 9 (Killed); the job was ended"));

@@ -29,7 +29,7 @@ TEST(SignalsTest, EachIsPassedOnAndGivesTheStatus) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     WeftrunProcess process({.arguments = Job({"print=ready", "hang"})});
     AwaitReady(process);
-    kill(process.pid(), signal);
+    process.Signal(signal);
     const WeftrunResult result = process.Wait();
     EXPECT_EQ(result.code(), 128 + signal);
     EXPECT_THAT(result.err, StartsWith("weftrun: the job was ended by signal " +
@@ -41,7 +41,7 @@ TEST(SignalsTest, EachIsPassedOnAndGivesTheStatus) {
 TEST(SignalsTest, RanksMayEndWell) {
   WeftrunProcess process({.arguments = Job({"exit-on=15", "print=ready", "hang"})});
   AwaitReady(process);
-  kill(process.pid(), SIGTERM);
+  process.Signal(SIGTERM);
   const WeftrunResult result = process.Wait();
   EXPECT_EQ(result.code(), 0);
   EXPECT_EQ(result.err, "");
@@ -51,7 +51,7 @@ TEST(SignalsTest, WhoIgnoresItIsKilledAfterFiveSeconds) {
   WeftrunProcess process({.arguments = Job({"ignore=2", "grandchild", "print=ready", "hang"})});
   AwaitReady(process);
   const int64_t sent = MonotonicNanos();
-  kill(process.pid(), SIGINT);
+  process.Signal(SIGINT);
   EXPECT_EQ(process.Wait().code(), 130);
   EXPECT_GE(MonotonicNanos() - sent, 5'000'000'000);
   EXPECT_TRUE(process.Gone(Deadline::After(absl::Seconds(2))));
@@ -64,7 +64,7 @@ TEST(SignalsTest, ASecondOneKillsAtOnce) {
   // As often as it takes, since those that come together are one.
   bool ended = false;
   while (!ended && MonotonicNanos() - sent < 4'000'000'000) {
-    kill(process.pid(), SIGINT);
+    process.Signal(SIGINT);
     ended = process.Wait(Deadline::After(absl::Milliseconds(100))).ended;
   }
   EXPECT_TRUE(ended);
@@ -80,7 +80,7 @@ TEST(SignalsTest, AThirdOneDoesNotWaitForTheGuard) {
   const Deadline deadline = Deadline::After(absl::Seconds(60));
   bool ended = false;
   while (!ended && !deadline.Expired()) {
-    kill(process.pid(), SIGINT);
+    process.Signal(SIGINT);
     ended = process.Wait(Deadline::After(absl::Milliseconds(50))).ended;
   }
   EXPECT_TRUE(ended);
@@ -92,7 +92,7 @@ TEST(SignalsTest, UserSignalsArePassedOnAndEndNothing) {
       {.arguments = {"-n", "2", "sh", "-c",
                      "trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.01; done"}});
   AwaitReady(process);
-  kill(process.pid(), SIGUSR1);
+  process.Signal(SIGUSR1);
   const WeftrunResult result = process.Wait();
   EXPECT_EQ(result.code(), 0);
   EXPECT_EQ(result.out, "ready\nready\ngot\ngot\n");

@@ -162,7 +162,7 @@ TEST(StreamsTest, AReaderThatStopsHoldsUpNoSignalOrTimeout) {
   {
     WeftrunProcess process({.arguments = {"-n", "2", "yes"}, .stdout_fd = pipe.writes.get()});
     AwaitFull(pipe);
-    kill(process.pid(), SIGTERM);
+    process.Signal(SIGTERM);
     const WeftrunResult result = process.Wait();
     EXPECT_EQ(result.code(), 143);
     EXPECT_THAT(result.err, HasSubstr("ended by signal 15"));

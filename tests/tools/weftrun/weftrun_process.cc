@@ -41,6 +41,12 @@ void Nap() {
   nanosleep(&wait, nullptr);
 }
 
+pid_t ParentOf(pid_t process) {
+  const std::string stat = ReadAll("/proc/" + std::to_string(process) + "/stat");
+  const size_t name_end = stat.rfind(") ");
+  return name_end == std::string::npos ? 0 : atoi(stat.c_str() + name_end + 4);
+}
+
 std::string NameOf(pid_t process) { return ReadAll("/proc/" + std::to_string(process) + "/comm"); }
 
 }  // namespace
@@ -100,6 +106,14 @@ WeftrunProcess::~WeftrunProcess() {
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 
+void WeftrunProcess::Signal(int signal) const {
+  if (pid_ > 0) kill(pid_, signal);
+}
+
+void WeftrunProcess::SignalGroup(int signal) const {
+  if (pid_ > 1) kill(-pid_, signal);
+}
+
 std::vector<pid_t> WeftrunProcess::Processes() const {
   std::vector<pid_t> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
@@ -118,7 +132,8 @@ bool WeftrunProcess::IsWeftrun(pid_t process) { return NameOf(process) == "weftr
 
 pid_t WeftrunProcess::Guard() const {
   for (const pid_t process : Processes()) {
-    if (NameOf(process) == "weftrun-guard\n") return process;
+    // A rank has the guard's name too until it runs its program.
+    if (NameOf(process) == "weftrun-guard\n" && ParentOf(process) == pid_) return process;
   }
   return 0;
 }

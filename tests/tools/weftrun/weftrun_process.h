@@ -48,6 +48,10 @@ class WeftrunProcess {
   ~WeftrunProcess();
 
   pid_t pid() const { return pid_; }
+  // Sends a signal to weftrun, or with it to the group that it leads (own_group);
+  // none once it has ended.
+  void Signal(int signal) const;
+  void SignalGroup(int signal) const;
   const std::string& mark() const { return mark_; }
 
   // The processes of the run that are no zombies, weftrun and its guard among them.
