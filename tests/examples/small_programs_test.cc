@@ -60,6 +60,14 @@ TEST(Histogram, LosesNoContendedUpdate) {
       << job.out;
 }
 
+// Where nothing completes at once, and not in order.
+TEST(Histogram, LosesNoUpdateThroughATransportThatDelays) {
+  const JobResult job = RunJob(3, "examples/histogram", {"--table-bytes=4K", "--updates=2000"},
+                               {"-x", "WEFT_FAULT=1"});
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_NE(job.out.find("verified: 6000 random updates"), std::string::npos) << job.out;
+}
+
 // One line, though each of the ranks could tell.
 TEST(Histogram, TellsOfBadOptionsOnce) {
   const JobResult job = RunJob(3, "examples/histogram", {"--updates=many"});
