@@ -47,16 +47,19 @@ absl::Status Run(weft::World& world, uint64_t blocks) {
     // This process's page tables, which the updates are not to be charged for.
     for (uint64_t i = 0; i < kWords; i += 512) weft::PostAdd(table.at(rank, i), 1);
   }
-  const auto seed = [&](uint64_t block) { return block << 32 | world.rank(); };
+  // No block updates the words that another has brought into the cache.
+  const auto seed = [&](uint64_t block, uint64_t kind) {
+    return (block * 2 + kind) << 32 | world.rank();
+  };
   const auto pairs = WEFT_TRY(weft::bench::TimeInLockstep(
       world, blocks,
       [&](uint64_t block) -> absl::StatusOr<BlockWork> {
-        UpdateByPosts(table, seed(block));
+        UpdateByPosts(table, seed(block, 0));
         WEFT_TRY(weft::Flush());
         return BlockWork{.operations = kUpdates};
       },
       [&](uint64_t block) -> absl::StatusOr<BlockWork> {
-        UpdateByAtomics(tables.data(), seed(block));
+        UpdateByAtomics(tables.data(), seed(block, 1));
         return BlockWork{.operations = kUpdates};
       }));
   if (world.rank() == 0) {

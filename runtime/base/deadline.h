@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "absl/time/time.h"
 
@@ -49,6 +50,25 @@ class Deadline {
  private:
   static constexpr int64_t kFar = int64_t{1} << 60;  // 36 years.
   int64_t nanos_ = INT64_MAX;
+};
+
+// When a wait must be over: at a Deadline, or a time after its spins. Looking at
+// the clock takes as long as a notification does, so that waits which may be over
+// at once take this, and ask for the deadline only when they are not.
+class WaitLimit {
+ public:
+  WaitLimit(Deadline deadline) : deadline_(deadline) {}  // NOLINT: a Deadline is one, too.
+  static WaitLimit For(absl::Duration duration) {
+    WaitLimit limit{Deadline()};
+    limit.duration_ = duration;
+    return limit;
+  }
+
+  Deadline Start() const { return duration_ ? Deadline::After(*duration_) : deadline_; }
+
+ private:
+  Deadline deadline_;
+  std::optional<absl::Duration> duration_;
 };
 
 }  // namespace weft

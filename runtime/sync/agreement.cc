@@ -59,8 +59,8 @@ std::string DescribeCall(const CollectiveCall& call) {
 Agreement::Agreement(const NodeView& node, Progress progress, uint32_t configured_cpus)
     : node_(node), barrier_(node, std::move(progress), configured_cpus) {}
 
-absl::Status Agreement::Barrier(Deadline deadline) {
-  return Run({}, {}, /*check=*/false, deadline, nullptr);
+absl::Status Agreement::Barrier(WaitLimit limit) {
+  return Run({}, {}, /*check=*/false, limit, nullptr);
 }
 
 absl::StatusOr<Agreement::Result> Agreement::Agree(const CollectiveCall& call,
@@ -73,7 +73,7 @@ absl::StatusOr<Agreement::Result> Agreement::Agree(const CollectiveCall& call,
 }
 
 absl::Status Agreement::Run(const CollectiveCall& call, std::span<const uint64_t> bitmap,
-                            bool check, Deadline deadline, Result* result) {
+                            bool check, WaitLimit limit, Result* result) {
   const BusyGuard guard(busy_);
   if (!guard.owned()) {
     return absl::FailedPreconditionError(
@@ -98,7 +98,7 @@ absl::Status Agreement::Run(const CollectiveCall& call, std::span<const uint64_t
         DescribeCall(pending_), ", which ended with an error; make that call again first"));
   }
   bool compare = false;
-  if (absl::Status status = barrier_.Enter(deadline, compare); !status.ok()) {
+  if (absl::Status status = barrier_.Enter(limit, compare); !status.ok()) {
     if (absl::IsUnavailable(status)) lost_ = status;
     return status;
   }

@@ -57,7 +57,7 @@ class Agreement {
   // on every rank, naming one, when not all called Barrier. A call that ended
   // with kDeadlineExceeded goes on when it is made again; another call in its
   // place is kFailedPrecondition. After kUnavailable every call is kUnavailable.
-  absl::Status Barrier(Deadline deadline);
+  absl::Status Barrier(WaitLimit limit);
 
   // A barrier that compares `call` on all ranks. Errors as above. `bitmap` may be
   // shorter than an AgreementBitmap; the rest counts as 0. When a late call is
@@ -67,7 +67,7 @@ class Agreement {
 
  private:
   absl::Status Run(const CollectiveCall& call, std::span<const uint64_t> bitmap, bool check,
-                   Deadline deadline, Result* result);
+                   WaitLimit limit, Result* result);
   absl::Status Compare(size_t slot, uint64_t generation) const;
   Result Combine(size_t slot) const;
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/doorbell.h"
+#include "runtime/base/prefetch.h"
 #include "runtime/base/wait_failure.h"
 
 namespace weft {
@@ -43,17 +44,18 @@ void NodeBarrier::RequireComparison() {
   lines_.checked[generation_ % 2].store(generation_, std::memory_order_relaxed);
 }
 
-absl::Status NodeBarrier::Enter(Deadline deadline, bool& compare) {
+absl::Status NodeBarrier::Enter(WaitLimit limit, bool& compare) {
   bool last = false;
   if (!arrived_) {
+    PrefetchForWrite(&lines_.arrived);
     entry().generation.store(generation_, std::memory_order_release);
     arrived_ = true;
     last = algorithm_ == Algorithm::kByCpu ? ArriveByCpu() : ArriveByCounter();
   }
   if (last) {
     Release();
-  } else if (!Complete()) {
-    absl::Status status = WaitForAll(deadline);
+  } else if (!SpinUntilComplete()) {
+    absl::Status status = WaitForAll(limit.Start());
     if (!status.ok()) return status;
   }
   compare = lines_.checked[generation_ % 2].load(std::memory_order_relaxed) == generation_;
@@ -99,10 +101,18 @@ bool NodeBarrier::Complete() const {
   return lines_.arrived.load(std::memory_order_acquire) >= generation_ * node_.size;
 }
 
+bool NodeBarrier::SpinUntilComplete() const {
+  if (Complete()) return true;
+  for (int i = 0; i < spins_; ++i) {
+    CpuPause();
+    if (Complete()) return true;
+  }
+  return false;
+}
+
 absl::Status NodeBarrier::WaitForAll(Deadline deadline) {
   const Membership& membership = *node_.membership;
-  const Waiter::Options options = {
-      .spins = spins_, .max_sleep_ns = progress_.every_ns, .progress = &progress_.step};
+  const Waiter::Options options = {.max_sleep_ns = progress_.every_ns, .progress = &progress_.step};
   uint32_t seen_changes = 0;
   for (;;) {
     switch (waiter_.Wait([this] { return Complete(); }, lines_.doorbell, membership, seen_changes,

@@ -50,7 +50,7 @@ class NodeBarrier {
   // completed must be compared. kUnavailable: a member that is dead or has left,
   // named. kDeadlineExceeded: names the ranks that are missing. After an error
   // this rank has arrived and the next Enter waits for the same generation.
-  absl::Status Enter(Deadline deadline, bool& compare);
+  absl::Status Enter(WaitLimit limit, bool& compare);
 
  private:
   enum class Algorithm { kByCpu, kCounter };
@@ -60,6 +60,8 @@ class NodeBarrier {
   bool ArriveByCounter();
   void Release();
   bool Complete() const;
+  // Looks `spins_` times, a pause apart.
+  bool SpinUntilComplete() const;
   absl::Status WaitForAll(Deadline deadline);
   bool HasArrived(Rank rank) const;
   // Who is dead or has left: of several, one without whom this cannot complete.

@@ -49,22 +49,21 @@ bool NotificationState::TryConsume(uint32_t id, uint64_t n) {
   }
 }
 
-absl::Status NotificationState::Wait(uint32_t id, uint64_t n, Deadline deadline) {
+absl::Status NotificationState::Wait(uint32_t id, uint64_t n, WaitLimit limit) {
   if (id >= kMaxCounters) {
     return absl::InvalidArgumentError(
         absl::StrCat("notification counter ", id, " does not exist: ids are below ", kMaxCounters));
   }
-  if (TryConsume(id, n)) return absl::OkStatus();
-  return Await([&] { return TryConsume(id, n); }, counter_waiter_, deadline,
-               [&] {
-                 return absl::StrCat("notification counter ", id, " of rank ", node_.rank,
-                                     ": waited for ", n, " arrivals, of which ", Pending(id),
-                                     " came");
-               });
+  const auto ready = [this, id, n] { return TryConsume(id, n); };
+  if (Spin(ready)) return absl::OkStatus();
+  return Await(ready, counter_waiter_, limit.Start(), [&] {
+    return absl::StrCat("notification counter ", id, " of rank ", node_.rank, ": waited for ", n,
+                        " arrivals, of which ", Pending(id), " came");
+  });
 }
 
 absl::Status NotificationState::WaitSignal(const uint64_t* word, uint64_t at_least,
-                                           Deadline deadline) {
+                                           WaitLimit limit) {
   // Wraps for an address below the slab.
   const uint64_t offset =
       reinterpret_cast<uintptr_t>(word) - reinterpret_cast<uintptr_t>(node_.slab(node_.rank));
@@ -74,8 +73,8 @@ absl::Status NotificationState::WaitSignal(const uint64_t* word, uint64_t at_lea
                      "; wait for a signal at the rank whose memory it is in"));
   }
   const auto ready = [&] { return LoadSignal(word) >= at_least; };
-  if (ready()) return absl::OkStatus();
-  return Await(ready, signal_waiter_, deadline, [&] {
+  if (Spin(ready)) return absl::OkStatus();
+  return Await(ready, signal_waiter_, limit.Start(), [&] {
     return absl::StrCat("signal at offset ", offset, " of rank ", node_.rank,
                         ": waited for at least ", at_least, ", it is ", LoadSignal(word));
   });
@@ -85,8 +84,7 @@ absl::Status NotificationState::Await(absl::FunctionRef<bool()> ready, Waiter& w
                                       Deadline deadline,
                                       absl::FunctionRef<std::string()> describe) {
   const Membership& membership = *node_.membership;
-  Waiter::Options options = {
-      .spins = spins_, .max_sleep_ns = progress_.every_ns, .progress = &progress_.step};
+  const Waiter::Options options = {.max_sleep_ns = progress_.every_ns, .progress = &progress_.step};
   uint32_t seen_changes = 0;
   for (;;) {
     switch (waiter.Wait(ready, control_.doorbell, membership, seen_changes, deadline, options)) {
@@ -100,7 +98,6 @@ absl::Status NotificationState::Await(absl::FunctionRef<bool()> ready, Waiter& w
     }
     // Who has left may have raised before; only a death ends the wait.
     seen_changes = membership.changes.load(std::memory_order_acquire);
-    options.spins = 0;
     if (const std::optional<Rank> dead = LowestDead(membership, node_.size)) {
       if (ready()) return absl::OkStatus();
       return LostRankError(membership, *dead, describe());

@@ -22,6 +22,7 @@
 #include "runtime/base/deadline.h"
 #include "runtime/base/doorbell.h"
 #include "runtime/base/node_view.h"
+#include "runtime/base/prefetch.h"
 #include "runtime/base/waiter.h"
 #include "runtime/sync/progress.h"
 
@@ -31,7 +32,9 @@ namespace weft {
 // there. What the caller wrote before is visible to whom the wait releases.
 // `id` < kMaxCounters.
 inline void Raise(ControlRegion& target, uint32_t id) {
-  target.counters[id].arrivals.fetch_add(1, std::memory_order_seq_cst);
+  std::atomic<uint64_t>& arrivals = target.counters[id].arrivals;
+  PrefetchForWrite(&arrivals);
+  arrivals.fetch_add(1, std::memory_order_seq_cst);
   Ring(target.doorbell);
 }
 
@@ -54,15 +57,26 @@ class NotificationState {
   // Waits for `n` arrivals of `id` and consumes them. kDeadlineExceeded: there
   // were fewer, nothing is consumed. kUnavailable: likewise, and a rank, which
   // is named, is dead. kInvalidArgument: no such id.
-  absl::Status Wait(uint32_t id, uint64_t n, Deadline deadline);
+  absl::Status Wait(uint32_t id, uint64_t n, WaitLimit limit);
 
   // Waits until an aligned word of this rank's slab is at least `at_least`, set
   // or added to by a put's signal. Errors likewise; kOutOfRange: the word is not
   // in the slab.
-  absl::Status WaitSignal(const uint64_t* word, uint64_t at_least, Deadline deadline);
+  absl::Status WaitSignal(const uint64_t* word, uint64_t at_least, WaitLimit limit);
 
  private:
-  // `describe` says what is waited for and how far it has come.
+  // Looks for as long as somebody on another cpu may be about to make it true.
+  template <typename Ready>
+  bool Spin(const Ready& ready) const {
+    if (ready()) return true;
+    for (int i = 0; i < spins_; ++i) {
+      CpuPause();
+      if (ready()) return true;
+    }
+    return false;
+  }
+
+  // After the spins. `describe` says what is waited for and how far it has come.
   absl::Status Await(absl::FunctionRef<bool()> ready, Waiter& waiter, Deadline deadline,
                      absl::FunctionRef<std::string()> describe);
 

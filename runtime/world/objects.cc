@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-Deadline WaitDeadline(const internal::Runtime& runtime, int64_t nanos) {
-  return nanos == 0 ? runtime.WaitDeadline() : Deadline::AtMonotonicNanos(nanos);
+WaitLimit LimitOfWait(const internal::Runtime& runtime, int64_t nanos) {
+  return nanos == 0 ? runtime.LimitOfWaits() : Deadline::AtMonotonicNanos(nanos);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ absl::Status WaitSignal(const Reach& reach, RemotePtr<uint64_t> signal, uint64_t
   }
   const auto* word =
       reinterpret_cast<const uint64_t*>(runtime.node().slab(runtime.rank()) + signal.offset());
-  return runtime.notifications().WaitSignal(word, at_least, WaitDeadline(runtime, deadline_nanos));
+  return runtime.notifications().WaitSignal(word, at_least, LimitOfWait(runtime, deadline_nanos));
 }
 
 }  // namespace internal
@@ -116,8 +116,7 @@ absl::Status NotificationCounter::WaitUntil(uint64_t count, absl::Time deadline)
 
 absl::Status NotificationCounter::Wait(uint64_t count, int64_t deadline_nanos) {
   if (absl::Status usable = runtime_->Usable(); !usable.ok()) return usable;
-  if (runtime_->notifications().TryConsume(id_, count)) return absl::OkStatus();
-  return runtime_->notifications().Wait(id_, count, WaitDeadline(*runtime_, deadline_nanos));
+  return runtime_->notifications().Wait(id_, count, LimitOfWait(*runtime_, deadline_nanos));
 }
 
 uint64_t NotificationCounter::Arrived() const { return runtime_->notifications().Pending(id_); }

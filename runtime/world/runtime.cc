@@ -129,7 +129,7 @@ absl::Status Runtime::Barrier() {
   if (absl::Status usable = Usable(); !usable.ok()) return usable;
   // The others wait for this rank whatever its flush had to report.
   absl::Status flushed = FlushEarlier();
-  absl::Status met = agreement_->Barrier(WaitDeadline());
+  absl::Status met = agreement_->Barrier(LimitOfWaits());
   return met.ok() ? flushed : met;
 }
 

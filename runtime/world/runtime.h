@@ -58,6 +58,7 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
 
   Deadline OperationDeadline() const { return Deadline::After(settings_.deadline); }
   Deadline WaitDeadline() const { return Deadline::After(settings_.wait_deadline); }
+  WaitLimit LimitOfWaits() const { return WaitLimit::For(settings_.wait_deadline); }
 
   // Flush, then the barrier: see Team::Barrier.
   absl::Status Barrier();
