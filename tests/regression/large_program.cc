@@ -46,15 +46,15 @@ absl::Status Values(World& world, const Symmetric<std::byte>& table) {
 absl::Status LargePut(World& world, const Symmetric<std::byte>& table) {
   constexpr uint64_t kBytes = 3 * kGiB;
   constexpr uint64_t kOffset = kGiB + 16;
-  // A hint that saves most of a million page faults.
-  if (world.rank() == 1) madvise(table.mine().data() + kGiB, kBytes + 4096, MADV_POPULATE_WRITE);
   auto arrived = WEFT_TRY(NotificationCounter::Create(world));
   if (world.rank() == 0) {
     // Zeros that cost nothing, but for the last byte.
     void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return absl::ResourceExhaustedError("no room for the source");
+    // Hints, which save most of a million page faults.
     madvise(memory, kBytes, MADV_HUGEPAGE);
+    madvise(Local(table.at(1, kGiB)), kBytes + 4096, MADV_POPULATE_WRITE);
     const std::span source(static_cast<std::byte*>(memory), kBytes);
     source.back() = std::byte{0x5a};
     PostPut(table.at(1, kOffset), source, arrived);
