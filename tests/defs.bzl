@@ -51,7 +51,7 @@ def weft_rank_test(name, deps = [], ranks = [1, 2, 4], fault_seeds = [], tags = 
             "@com_google_googletest//:gtest",
         ],
     )
-    size = kwargs.pop("size", "small")
+    size = kwargs.pop("size", "medium")
     flags = {"%s_%d" % (name, n): ["-n", str(n)] for n in ranks}
     for seed in fault_seeds:
         flags["%s_fault_%d" % (name, seed)] = ["-n", "3", "-x", "WEFT_FAULT=%d" % seed]

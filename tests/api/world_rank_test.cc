@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -19,6 +20,9 @@ using ::weft::testing::TheWorld;
 
 Rank Right() { return (TheWorld().rank() + 1) % TheWorld().size(); }
 Rank Left() { return (TheWorld().rank() + TheWorld().size() - 1) % TheWorld().size(); }
+
+// How often to repeat what is to be repeated a lot; less where every operation is delayed.
+uint64_t Times(uint64_t times) { return std::getenv("WEFT_FAULT") == nullptr ? times : times / 50; }
 
 #define ASSERT_OK(expression) ASSERT_EQ((expression), absl::OkStatus())
 #define EXPECT_OK(expression) EXPECT_EQ((expression), absl::OkStatus())
@@ -225,9 +229,10 @@ TEST(Atomics, APointerInTheHeapCanBeCompareSwapped) {
 
 TEST(Atomics, TicketsAreUniqueAndDense) {
   auto counter = Symmetric<uint64_t>::Create(TheWorld(), 1);
-  auto owners = Symmetric<uint32_t>::Create(TheWorld(), 10'000 * TheWorld().size());
+  const uint64_t tickets = Times(10'000);
+  auto owners = Symmetric<uint32_t>::Create(TheWorld(), tickets * TheWorld().size());
   ASSERT_TRUE(counter.ok() && owners.ok());
-  for (int i = 0; i < 10'000; ++i) {
+  for (uint64_t i = 0; i < tickets; ++i) {
     const uint64_t ticket = *FetchAdd(counter->at(0), 1);
     ASSERT_LT(ticket, owners->size());
     EXPECT_EQ(*FetchAdd(owners->at(0, ticket), 1u), 0u) << "ticket " << ticket << " drawn twice";
@@ -265,9 +270,9 @@ TEST(Notification, CarriesTheDataBeforeIt) {
 TEST(Notification, ABurstLosesNothingAndALateWaitConsumesNothing) {
   auto arrived = NotificationCounter::Create(TheWorld());
   ASSERT_TRUE(arrived.ok()) << arrived.status();
-  constexpr uint64_t kBurst = 1'000'000;
-  for (uint64_t i = 0; i < kBurst; ++i) PostNotify(Right(), *arrived);
-  ASSERT_OK(arrived->Wait(kBurst - 1));
+  const uint64_t burst = Times(1'000'000);
+  for (uint64_t i = 0; i < burst; ++i) PostNotify(Right(), *arrived);
+  ASSERT_OK(arrived->Wait(burst - 1));
   EXPECT_EQ(arrived->WaitUntil(2, absl::Now() + absl::Milliseconds(20)).code(),
             absl::StatusCode::kDeadlineExceeded);
   ASSERT_OK(arrived->Wait(1));
@@ -288,12 +293,12 @@ TEST(Notification, ManyThreadsShareOneCounter) {
   auto arrived = NotificationCounter::Create(TheWorld());
   ASSERT_TRUE(arrived.ok()) << arrived.status();
   constexpr int kThreads = 4;
-  constexpr int kEach = 2000;
+  const int each = static_cast<int>(Times(2000));
   std::vector<std::thread> threads;
   std::atomic<int> failures = 0;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
-      for (int i = 0; i < kEach; ++i) {
+      for (int i = 0; i < each; ++i) {
         PostNotify(Right(), *arrived);
         if (!arrived->Wait(1).ok()) ++failures;
       }
