@@ -101,7 +101,7 @@ std::string EncodeWire(const WireMessage& message) {
 
 absl::StatusOr<WireMessage> DecodeWire(std::string_view datagram) {
   Header header = {};
-  std::memcpy(&header, datagram.data(), std::min(datagram.size(), sizeof(header)));
+  datagram.copy(reinterpret_cast<char*>(&header), sizeof(header));
   constexpr size_t kFrozenBytes = offsetof(Header, id);
   if (datagram.size() < kFrozenBytes || header.magic != kMagic) {
     return absl::InvalidArgumentError(absl::StrFormat(
