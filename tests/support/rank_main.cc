@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 
 #include "tests/support/rank_test.h"
@@ -30,8 +29,8 @@ int Run(int argc, char** argv) {
   }
   the_world = *std::move(world);
   // One report a job: rank 0's.
-  if (the_world->rank() != 0) unsetenv("XML_OUTPUT_FILE");
   ::testing::InitGoogleTest(&argc, argv);
+  if (the_world->rank() != 0) ::testing::GTEST_FLAG(output) = "";
   if (the_world->rank() != 0) {
     auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
