@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "weft/internal/address.h"
 #include "weft/internal/reach.h"
 #include "weft/rank.h"
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/doorbell.h"
+#include "weft/internal/address.h"
 
 namespace weft {
 namespace {
@@ -109,7 +110,8 @@ absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape
   authority.membership_ = *std::move(membership_map);
   auto* page_of_all = reinterpret_cast<Membership*>(authority.membership_.get());
   for (Rank r = 0; r < size; ++r) {
-    page_of_all->limit[r + 1].store(shape.slab_bytes / 8, std::memory_order_relaxed);
+    page_of_all->limit[r + 1].store(internal::EncodeAddress(r, shape.slab_bytes) / 8,
+                                    std::memory_order_relaxed);
   }
   return authority;
 }

@@ -28,9 +28,9 @@ int Run(int argc, char** argv) {
     return 1;
   }
   the_world = *std::move(world);
-  // One report a job: rank 0's.
-  ::testing::InitGoogleTest(&argc, argv);
+  // One report a job: rank 0's. InitGoogleTest opens what the flag says, so it comes after.
   if (the_world->rank() != 0) ::testing::GTEST_FLAG(output) = "";
+  ::testing::InitGoogleTest(&argc, argv);
   if (the_world->rank() != 0) {
     auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());

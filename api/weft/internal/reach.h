@@ -18,22 +18,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "weft/internal/address.h"
 #include "weft/rank.h"
 
 namespace weft::internal {
 
 class Runtime;  // runtime/world
-
-// A RemotePtr's word: rank + 1 in the top 16 bits, so that 0 is null, and the
-// offset in that rank's slab below.
-inline constexpr int kOffsetBits = 48;
-inline constexpr uint64_t kOffsetMask = (uint64_t{1} << kOffsetBits) - 1;
-
-constexpr uint64_t EncodeAddress(Rank rank, uint64_t offset) {
-  return uint64_t{rank + 1} << kOffsetBits | (offset & kOffsetMask);
-}
-constexpr Rank RankOf(uint64_t bits) { return static_cast<Rank>(bits >> kOffsetBits) - 1; }
-constexpr uint64_t OffsetOf(uint64_t bits) { return bits & kOffsetMask; }
 
 // Tables of 65,536 entries for a process that reaches nothing: before Join,
 // after Leave, in a forked child.
@@ -41,10 +31,10 @@ extern std::atomic<uint64_t> no_limits[65536];
 extern const std::atomic<uint32_t> always_unsettled;
 
 struct Reach {
-  // Both indexed by the top 16 bits of an address. How many 8-byte words of that
-  // slab can be reached (0 for null and for a dead rank), in memory that only the
-  // node's guard writes; and what to add to an address to get a pointer, which
-  // means something only where the limit is not 0.
+  // Both indexed by the top 16 bits of an address. The address behind that slab, in
+  // 8-byte words (0 for null and for a dead rank), in memory that only the node's
+  // guard writes; and what to add to an address to get a pointer, which means
+  // something only where the limit is not 0.
   const std::atomic<uint64_t>* limit = no_limits;
   const uint64_t* bias = nullptr;
   // Not 0 while an operation of the Engine is under way or an error is recorded.
@@ -74,8 +64,7 @@ inline void* Resolve(const Reach& reach, uint64_t bits) {
   static_assert(std::has_single_bit(kBytes) && kBytes <= 8);
   constexpr int kShift = std::countr_zero(kBytes);
   const uint64_t limit = reach.limit[bits >> kOffsetBits].load(std::memory_order_relaxed);
-  const uint64_t index = std::rotr(bits << (64 - kOffsetBits), 64 - kOffsetBits + kShift);
-  if (index >= limit << (3 - kShift)) [[unlikely]] {
+  if (std::rotr(bits, kShift) >= limit << (3 - kShift)) [[unlikely]] {
     return nullptr;
   }
   return Pointer(reach, bits);
@@ -83,9 +72,8 @@ inline void* Resolve(const Reach& reach, uint64_t bits) {
 
 // Where `bytes` bytes lie, or null.
 inline void* ResolveBytes(const Reach& reach, uint64_t bits, size_t bytes) {
-  const uint64_t limit = 8 * reach.limit[bits >> kOffsetBits].load(std::memory_order_relaxed);
-  const uint64_t offset = OffsetOf(bits);
-  if (limit == 0 || offset > limit || bytes > limit - offset) [[unlikely]] {
+  const uint64_t end = 8 * reach.limit[bits >> kOffsetBits].load(std::memory_order_relaxed);
+  if (end == 0 || bits > end || bytes > end - bits) [[unlikely]] {
     return nullptr;
   }
   return Pointer(reach, bits);

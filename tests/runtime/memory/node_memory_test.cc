@@ -10,6 +10,8 @@
 
 #include <string>
 
+#include "weft/internal/address.h"
+
 namespace weft {
 namespace {
 
@@ -24,7 +26,7 @@ TEST(NodeMemory, RanksSeeEachOthersSlabs) {
   first->view().slab(1)[kShape.slab_bytes - 1] = std::byte{42};
   EXPECT_EQ(second->view().slab(1)[kShape.slab_bytes - 1], std::byte{42});
   EXPECT_EQ(first->view().membership->limit[0], 0u) << "null has no limit";
-  EXPECT_EQ(first->view().membership->limit[2], kShape.slab_bytes / 8);
+  EXPECT_EQ(first->view().membership->limit[2], internal::EncodeAddress(1, kShape.slab_bytes) / 8);
   EXPECT_EQ(first->view().membership->limit[3], 0u);
 }
 
@@ -43,7 +45,7 @@ TEST(NodeMemory, DeathClosesTheLimitAndLeavesTheOthers) {
   EXPECT_EQ(membership.state[2], MemberState::kLeft);
   EXPECT_EQ(membership.wait_status[1], 9);
   EXPECT_EQ(membership.limit[2], 0u);
-  EXPECT_EQ(membership.limit[3], kShape.slab_bytes / 8) << "reachable until all have left";
+  EXPECT_EQ(membership.limit[3], internal::EncodeAddress(2, kShape.slab_bytes) / 8) << "reachable until all have left";
 }
 
 TEST(NodeMemory, NobodyCanShrinkItOrWriteTheMembership) {
