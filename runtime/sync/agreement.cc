@@ -49,8 +49,6 @@ std::string DescribeCall(const CollectiveCall& call) {
       return with_arguments("Symmetric::Create");
     case CollectiveKind::kCreateCounter:
       return "NotificationCounter::Create()";
-    case CollectiveKind::kLeave:
-      return "Leave()";
   }
   // A peer's memory may hold anything.
   return absl::StrCat("an unknown collective call (kind ", static_cast<uint64_t>(call.kind), ")");
@@ -144,6 +142,20 @@ Agreement::Result Agreement::Combine(size_t slot) const {
     }
   }
   return result;
+}
+
+std::optional<uint32_t> ReadyMeeting::unfinished() const {
+  const uint32_t id = unfinished_.load(std::memory_order_acquire);
+  return id == kNone ? std::nullopt : std::optional(id);
+}
+
+absl::Status ReadyMeeting::Meet(const CollectiveCall& call, uint32_t id, Deadline deadline) {
+  unfinished_.store(id, std::memory_order_release);
+  absl::Status met = agreement_.Agree(call, {}, deadline).status();
+  if (!absl::IsDeadlineExceeded(met) && !absl::IsFailedPrecondition(met)) {
+    unfinished_.store(kNone, std::memory_order_release);
+  }
+  return met;
 }
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -29,7 +30,6 @@ enum class CollectiveKind : uint64_t {
   kBarrier = 1,
   kCreateSymmetric = 2,
   kCreateCounter = 3,
-  kLeave = 4,
 };
 
 struct CollectiveCall {
@@ -76,6 +76,27 @@ class Agreement {
   std::atomic<bool> busy_ = false;
   CollectiveCall pending_;  // The call that this rank has arrived with.
   absl::Status lost_;       // Why no call can complete any more.
+};
+
+// The end of a call that creates: nobody may use the new object at a peer before
+// that peer has prepared its own part. Remembers the object of a call that was
+// late here, so that the call goes on when it is made again.
+class ReadyMeeting {
+ public:
+  explicit ReadyMeeting(Agreement& agreement) : agreement_(agreement) {}
+
+  // The object that is prepared here and still waits for the others.
+  std::optional<uint32_t> unfinished() const;
+
+  // Waits until all have prepared object `id`. Errors as Agreement::Agree; the object
+  // stays unfinished only where making the call again can complete it.
+  absl::Status Meet(const CollectiveCall& call, uint32_t id, Deadline deadline);
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  Agreement& agreement_;
+  std::atomic<uint32_t> unfinished_ = kNone;
 };
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 #include "runtime/world/counter_ids.h"
 
-#include <bit>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
@@ -13,24 +13,17 @@ constexpr CollectiveCall kCreate = {.kind = CollectiveKind::kCreateCounter};
 }  // namespace
 
 absl::StatusOr<uint32_t> CounterIds::Create(Deadline deadline) {
-  uint32_t id = unfinished_.load(std::memory_order_acquire);
-  if (id == kNone) {
+  std::optional<uint32_t> id = ready_.unfinished();
+  if (!id.has_value()) {
     auto opened = Open(deadline);
     if (!opened.ok()) return opened.status();
     id = *opened;
-    unfinished_.store(id, std::memory_order_release);
   }
-  // Nobody may raise it at a peer before that peer has opened it.
-  const absl::Status all_opened = agreement_.Agree(kCreate, {}, deadline).status();
-  if (absl::IsDeadlineExceeded(all_opened) || absl::IsFailedPrecondition(all_opened)) {
+  if (absl::Status all_opened = ready_.Meet(kCreate, *id, deadline); !all_opened.ok()) {
+    if (!ready_.unfinished().has_value()) Release(*id);
     return all_opened;
   }
-  unfinished_.store(kNone, std::memory_order_release);
-  if (!all_opened.ok()) {
-    Release(id);
-    return all_opened;
-  }
-  return id;
+  return *id;
 }
 
 absl::StatusOr<uint32_t> CounterIds::Open(Deadline deadline) {

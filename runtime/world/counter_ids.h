@@ -19,7 +19,7 @@ namespace weft {
 class CounterIds {
  public:
   CounterIds(Agreement& agreement, NotificationState& notifications)
-      : agreement_(agreement), notifications_(notifications) {}
+      : agreement_(agreement), ready_(agreement), notifications_(notifications) {}
 
   // Collective: see NotificationCounter::Create. The counter is at zero. A call that
   // was late goes on when it is made again.
@@ -27,15 +27,12 @@ class CounterIds {
   void Release(uint32_t id);
 
  private:
-  static constexpr uint32_t kNone = kMaxCounters;
-
   absl::StatusOr<uint32_t> Open(Deadline deadline);
 
   Agreement& agreement_;
+  ReadyMeeting ready_;
   NotificationState& notifications_;
   std::array<std::atomic<uint64_t>, kMaxCounters / 64> used_ = {};
-  // The counter that waits until all ranks have opened it.
-  std::atomic<uint32_t> unfinished_ = kNone;
 };
 static_assert(kMaxCounters % 64 == 0);
 

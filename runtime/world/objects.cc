@@ -24,8 +24,7 @@ namespace internal {
 absl::StatusOr<SymmetricBlock> SymmetricBlock::Create(const Team& team, size_t count, size_t size,
                                                       size_t alignment) {
   const std::shared_ptr<Runtime>& runtime = team.runtime();
-  if (absl::Status usable = runtime->Usable(); !usable.ok()) return usable;
-  auto object = runtime->symmetric().Create(count, size, alignment, runtime->WaitDeadline());
+  auto object = runtime->CreateSymmetric(count, size, alignment);
   if (!object.ok()) return object.status();
   return SymmetricBlock(runtime, object->id, object->offset,
                         runtime->node().slab(runtime->rank()) + object->offset);
@@ -88,8 +87,7 @@ absl::Status WaitSignal(const Reach& reach, RemotePtr<uint64_t> signal, uint64_t
 
 absl::StatusOr<NotificationCounter> NotificationCounter::Create(const Team& team) {
   const std::shared_ptr<internal::Runtime>& runtime = team.runtime();
-  if (absl::Status usable = runtime->Usable(); !usable.ok()) return usable;
-  auto id = runtime->counters().Create(runtime->WaitDeadline());
+  auto id = runtime->CreateCounter();
   if (!id.ok()) return id.status();
   return NotificationCounter(runtime, *id);
 }

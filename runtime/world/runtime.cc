@@ -127,10 +127,28 @@ absl::Status Runtime::FlushEarlier() {
 
 absl::Status Runtime::Barrier() {
   if (absl::Status usable = Usable(); !usable.ok()) return usable;
-  // The others wait for this rank whatever its flush had to report.
   absl::Status flushed = FlushEarlier();
   absl::Status met = agreement_->Barrier(LimitOfWaits());
   return met.ok() ? flushed : met;
+}
+
+absl::StatusOr<SymmetricHeap::Object> Runtime::CreateSymmetric(uint64_t count, uint64_t size,
+                                                               uint64_t alignment) {
+  if (absl::Status usable = Usable(); !usable.ok()) return usable;
+  absl::Status flushed = FlushEarlier();
+  auto object = symmetric_->Create(count, size, alignment, WaitDeadline());
+  if (!object.ok() || flushed.ok()) return object;
+  symmetric_->Release(object->id);
+  return flushed;
+}
+
+absl::StatusOr<uint32_t> Runtime::CreateCounter() {
+  if (absl::Status usable = Usable(); !usable.ok()) return usable;
+  absl::Status flushed = FlushEarlier();
+  auto id = counters_->Create(WaitDeadline());
+  if (!id.ok() || flushed.ok()) return id;
+  counters_->Release(*id);
+  return flushed;
 }
 
 absl::Status Runtime::Leave() {

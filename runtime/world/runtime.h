@@ -60,8 +60,13 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   Deadline WaitDeadline() const { return Deadline::After(settings_.wait_deadline); }
   WaitLimit LimitOfWaits() const { return WaitLimit::For(settings_.wait_deadline); }
 
-  // Flush, then the barrier: see Team::Barrier.
+  // The collective calls flush first, so that nothing posted earlier lands behind them;
+  // the others meet this rank whatever its flush had to report. See Team::Barrier,
+  // Symmetric::Create, NotificationCounter::Create.
   absl::Status Barrier();
+  absl::StatusOr<SymmetricHeap::Object> CreateSymmetric(uint64_t count, uint64_t size,
+                                                        uint64_t alignment);
+  absl::StatusOr<uint32_t> CreateCounter();
 
   Engine& engine() { return *engine_; }
   NotificationState& notifications() { return *notifications_; }
@@ -74,7 +79,7 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
  private:
   Runtime(std::unique_ptr<Bootstrap> bootstrap, const Settings& settings);
   absl::Status Connect();
-  // What Barrier and Leave flush first.
+  // What the collective calls and Leave do first.
   absl::Status FlushEarlier();
   absl::Status WaitUntilAllLeft(Deadline deadline);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -13,24 +14,19 @@ absl::StatusOr<SymmetricHeap::Object> SymmetricHeap::Create(uint64_t count, uint
                                                             uint64_t alignment, Deadline deadline) {
   const CollectiveCall call = {.kind = CollectiveKind::kCreateSymmetric,
                                .arguments = {count, size}};
-  uint32_t id = unfinished_.load(std::memory_order_acquire);
-  if (id == kNone) {
+  std::optional<uint32_t> id = ready_.unfinished();
+  if (!id.has_value()) {
     auto placed = Place(call, alignment, deadline);
     if (!placed.ok()) return placed.status();
     if (placed->dirty == 0) return placed->object;
     id = placed->object.id;
     std::memset(node_.slab(node_.rank) + placed->object.offset, 0, placed->dirty);
-    unfinished_.store(id, std::memory_order_release);
   }
-  // Nobody may write to a peer's part before that peer has cleared it.
-  const absl::Status cleared = agreement_.Agree(call, {}, deadline).status();
-  if (absl::IsDeadlineExceeded(cleared) || absl::IsFailedPrecondition(cleared)) return cleared;
-  unfinished_.store(kNone, std::memory_order_release);
-  if (!cleared.ok()) {
-    Release(id);
+  if (absl::Status cleared = ready_.Meet(call, *id, deadline); !cleared.ok()) {
+    if (!ready_.unfinished().has_value()) Release(*id);
     return cleared;
   }
-  return Object{.id = id, .offset = objects_.at(id)};
+  return Object{.id = *id, .offset = objects_.at(*id)};
 }
 
 absl::StatusOr<SymmetricHeap::Placed> SymmetricHeap::Place(const CollectiveCall& call,

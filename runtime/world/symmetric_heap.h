@@ -31,7 +31,7 @@ class SymmetricHeap {
 
   // Manages the first `bytes` of each slab.
   SymmetricHeap(const NodeView& node, Agreement& agreement, uint64_t bytes)
-      : node_(node), agreement_(agreement), arena_(0, bytes) {}
+      : node_(node), agreement_(agreement), ready_(agreement), arena_(0, bytes) {}
 
   // Collective: see Symmetric<T>::Create. The object is zeroed. A call that was late
   // goes on when it is made again.
@@ -40,7 +40,6 @@ class SymmetricHeap {
   void Release(uint32_t id);
 
  private:
-  static constexpr uint32_t kNone = kMaxSymmetricObjects;
   struct Placed {
     Object object;
     uint64_t dirty;  // The first so many bytes are to be cleared; the rest is zero.
@@ -50,11 +49,10 @@ class SymmetricHeap {
 
   const NodeView node_;
   Agreement& agreement_;
+  ReadyMeeting ready_;
   Arena arena_;
   std::map<uint32_t, uint64_t> objects_;  // id -> offset
   std::array<std::atomic<uint64_t>, kMaxSymmetricObjects / 64> released_ = {};
-  // The object that waits until all ranks have cleared their part of it.
-  std::atomic<uint32_t> unfinished_ = kNone;
 };
 
 }  // namespace weft
