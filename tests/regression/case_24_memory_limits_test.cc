@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,16 +52,15 @@ std::string EnterMountNamespace() {
   return "";
 }
 
-// Runs `body`, with EXPECTs, in a child that has a /dev/shm mounted with `flags`
-// and `options`.
-void WithShm(unsigned long flags, const char* options, void (*body)()) {
+// Runs `body`, with EXPECTs, in a child in whose mount namespace `change` was made.
+void InMountNamespace(const std::function<bool()>& change, void (*body)()) {
   int channel[2];
   ASSERT_EQ(pipe(channel), 0);
   const pid_t child = fork();
   if (child == 0) {
     std::string missing = EnterMountNamespace();
-    if (missing.empty() && mount("tmpfs", "/dev/shm", "tmpfs", flags, options) != 0) {
-      missing = std::string("no tmpfs can be mounted here: ") + strerror(errno);
+    if (missing.empty() && !change()) {
+      missing = std::string("nothing can be mounted here: ") + strerror(errno);
     }
     if (!missing.empty()) {
       if (write(channel[1], missing.data(), missing.size()) < 0) _exit(2);
@@ -82,9 +83,6 @@ void WithShm(unsigned long flags, const char* options, void (*body)()) {
 }
 
 void TouchEverything() {
-  struct statvfs shm;
-  ASSERT_EQ(statvfs("/dev/shm", &shm), 0);
-  ASSERT_LE(shm.f_blocks * shm.f_frsize, uint64_t{64} << 20);
   const WeftrunResult result = RunWeftrun({"--timeout", "100", "-n", "2", Program(), "touch"});
   EXPECT_EQ(result.code(), 0) << result.out << result.err;
   for (const char* rank : {"0", "1"}) {
@@ -94,13 +92,49 @@ void TouchEverything() {
   }
 }
 
+void TouchEverythingBesideASmallShm() {
+  struct statvfs shm;
+  ASSERT_EQ(statvfs("/dev/shm", &shm), 0);
+  ASSERT_LE(shm.f_blocks * shm.f_frsize, uint64_t{64} << 20);
+  TouchEverything();
+}
+
+void TouchEverythingWithoutShm() {
+  ASSERT_NE(access("/dev/shm", F_OK), 0);
+  TouchEverything();
+}
+
+bool MountShm(unsigned long flags, const char* options) {
+  return mount("tmpfs", "/dev/shm", "tmpfs", flags, options) == 0;
+}
+
+// Puts an empty folder with the usual devices in the place of /dev.
+bool ReplaceDev() {
+  char folder[] = "/tmp/case24-dev-XXXXXX";
+  if (mkdtemp(folder) == nullptr || mount("tmpfs", folder, "tmpfs", 0, "size=1m") != 0)
+    return false;
+  const std::string dev = folder;
+  for (const char* name : {"null", "zero", "urandom"}) {
+    const std::string file = dev + "/" + name;
+    std::ofstream(file).flush();
+    const std::string device = std::string("/dev/") + name;
+    if (mount(device.c_str(), file.c_str(), nullptr, MS_BIND, nullptr) != 0) return false;
+  }
+  return symlink("/proc/self/fd", (dev + "/fd").c_str()) == 0 &&
+         mount(folder, "/dev", nullptr, MS_MOVE, nullptr) == 0 && rmdir(folder) == 0;
+}
+
 // The default heap of 256 MiB a rank, all of it touched.
 TEST(Case24MemoryLimits, AShmOf64MegabytesDoesNotMatter) {
-  WithShm(0, "size=64m", TouchEverything);
+  InMountNamespace([] { return MountShm(0, "size=64m"); }, TouchEverythingBesideASmallShm);
 }
 
 TEST(Case24MemoryLimits, AShmThatCannotBeWrittenDoesNotMatter) {
-  WithShm(MS_RDONLY, "size=4k", TouchEverything);
+  InMountNamespace([] { return MountShm(MS_RDONLY, "size=4k"); }, TouchEverythingBesideASmallShm);
+}
+
+TEST(Case24MemoryLimits, NoShmAtAllDoesNotMatter) {
+  InMountNamespace(ReplaceDev, TouchEverythingWithoutShm);
 }
 
 // `limits` as a shell sets them, then the program: alone, or as ranks.
@@ -156,6 +190,44 @@ TEST(Case24MemoryLimits, FileSizes) {
 TEST(Case24MemoryLimits, OpenFiles) {
   ExpectToldOf(Alone("ulimit -n 5"), "ulimit -n");
   ExpectToldOf(Ranks("ulimit -n 5"), "ulimit -n");
+}
+
+// A cgroup with a limit on memory, in a group that has none; removed at the end.
+class MemoryCgroup {
+ public:
+  explicit MemoryCgroup(uint64_t bytes) {
+    const std::string name = "/weft-test-" + std::to_string(getpid());
+    const bool version_2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
+    const std::string root = version_2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    if (mkdir((root + name).c_str(), 0755) != 0) return;
+    folder_ = root + name;
+    std::ofstream limit(folder_ + (version_2 ? "/memory.max" : "/memory.limit_in_bytes"));
+    limited_ = (limit << bytes << std::flush).good();
+  }
+  MemoryCgroup(const MemoryCgroup&) = delete;
+  MemoryCgroup& operator=(const MemoryCgroup&) = delete;
+  ~MemoryCgroup() {
+    if (!folder_.empty()) rmdir(folder_.c_str());
+  }
+
+  bool limited() const { return limited_; }
+  // What a shell does to be in it.
+  std::string Enter() const { return "echo $$ > " + folder_ + "/cgroup.procs"; }
+
+ private:
+  std::string folder_;
+  bool limited_ = false;
+};
+
+TEST(Case24MemoryLimits, Cgroup) {
+  const MemoryCgroup cgroup(100 << 20);
+  if (!cgroup.limited()) GTEST_SKIP() << "no cgroup with a limit on memory can be made here";
+  ExpectToldOf(Alone(cgroup.Enter()), "the memory limit of a cgroup");
+  ExpectToldOf(Ranks(cgroup.Enter()), "the memory limit of a cgroup");
+  ExpectToldOf(Launcher(cgroup.Enter()), "the memory limit of a cgroup");
+  // A heap that fits works.
+  const RunResult small = Alone(cgroup.Enter() + "; export WEFT_HEAP_BYTES=16M");
+  EXPECT_THAT(small.out, Not(HasSubstr("cgroup"))) << small.err;
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ TEST(NodeMemory, DeathClosesTheLimitAndLeavesTheOthers) {
   EXPECT_EQ(membership.state[2], MemberState::kLeft);
   EXPECT_EQ(membership.wait_status[1], 9);
   EXPECT_EQ(membership.limit[2], 0u);
-  EXPECT_EQ(membership.limit[3], internal::EncodeAddress(2, kShape.slab_bytes) / 8) << "reachable until all have left";
+  EXPECT_EQ(membership.limit[3], internal::EncodeAddress(2, kShape.slab_bytes) / 8)
+      << "reachable until all have left";
 }
 
 TEST(NodeMemory, NobodyCanShrinkItOrWriteTheMembership) {
