@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr int kLaunches = 15;  // In each of four shards.
+constexpr int kLaunches = 50;  // In each of four shards.
 
 class Case22LeaveHangs : public testing::TestWithParam<int> {};
 
