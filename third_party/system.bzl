@@ -40,6 +40,17 @@ def _pc_field(text, key):
             return line[len(key) + 1:].strip()
     return ""
 
+_PKGCONFIG_TARGET = """\
+cc_library(
+    name = "%s",
+    linkopts = select({
+        ":static": %s,
+        "//conditions:default": %s,
+    }),
+    deps = %s,
+)
+"""
+
 def _pkgconfig_targets(rctx):
     """One cc_library a <prefix>*.pc file, with deps from its Requires line.
 
@@ -60,13 +71,14 @@ def _pkgconfig_targets(rctx):
             word = item.strip().split(" ")[0]
             if word.startswith(prefix) and word not in deps:
                 deps.append(word)
-        flags = [
-            _link_flag(rctx, w[2:])
-            for w in _pc_field(text, "Libs").split(" ")
-            if w.startswith("-l" + prefix)
-        ]
-        out.append("cc_library(\n    name = \"%s\",\n    linkopts = %s,\n    deps = %s,\n)\n" %
-                   (name[:-len(".pc")], repr(flags), repr(["headers"] + deps)))
+        shared = [w for w in _pc_field(text, "Libs").split(" ") if w.startswith("-l" + prefix)]
+        static = [_link_flag(rctx, w[2:]) for w in shared]
+        out.append(_PKGCONFIG_TARGET % (
+            name[:-len(".pc")],
+            repr(static),
+            repr(shared),
+            repr(["headers"] + deps),
+        ))
     return "\n".join(out)
 
 def _run(rctx, command):
@@ -133,7 +145,7 @@ system_repository = repository_rule(
         "headers": attr.string_dict(doc = "Header folder -> the package that has it."),
         "libs": attr.string_list(doc = "Libraries; %{linkopts_<lib>} in root_build."),
         "trees": attr.string_dict(doc = "Name in the repository -> absolute path of a source tree."),
-        "pkgconfig_prefix": attr.string(doc = "Makes %{pkgconfig_targets} from <prefix>*.pc."),
+        "pkgconfig_prefix": attr.string(doc = "Makes %{pkgconfig_targets} from <prefix>*.pc; root_build says by a config_setting :static when they link static libraries."),
         "root_build": attr.label(allow_single_file = True, mandatory = True),
         "labels": attr.string_dict(doc = "Upstream label -> target of the root package."),
         "source_script": attr.label(doc = "With --path prints the folder of the source tree."),
