@@ -71,6 +71,9 @@ struct Membership {
   std::atomic<uint32_t> left;  // How many have left.
 
   alignas(kLineBytes) std::atomic<MemberState> state[kMaxRanks + 1];
+  // In which order ranks died or left, from 1 on: what ended later may have done so because
+  // of what ended first.
+  alignas(kLineBytes) std::atomic<uint32_t> lost_at[kMaxRanks + 1];
   // The wait status (waitpid) of a dead rank; -1 when it is not known.
   alignas(kLineBytes) std::atomic<int32_t> wait_status[kMaxRanks + 1];
 

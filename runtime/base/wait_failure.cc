@@ -7,12 +7,32 @@
 
 namespace weft {
 
-std::optional<Rank> LowestDead(const Membership& membership, Rank size) {
-  if (membership.dead.load(std::memory_order_acquire) == 0) return std::nullopt;
+namespace {
+
+// The first that was lost in one of the states that `counts` tells.
+template <typename Counts>
+std::optional<Rank> First(const Membership& membership, Rank size, Counts&& counts) {
+  std::optional<Rank> first;
+  uint32_t first_at = UINT32_MAX;
   for (Rank r = 0; r < size; ++r) {
-    if (membership.state[r].load(std::memory_order_acquire) == MemberState::kDead) return r;
+    if (!counts(membership.state[r].load(std::memory_order_acquire))) continue;
+    const uint32_t at = membership.lost_at[r].load(std::memory_order_relaxed);
+    if (at >= first_at) continue;
+    first = r;
+    first_at = at;
   }
-  return std::nullopt;
+  return first;
+}
+
+}  // namespace
+
+std::optional<Rank> FirstDead(const Membership& membership, Rank size) {
+  if (membership.dead.load(std::memory_order_acquire) == 0) return std::nullopt;
+  return First(membership, size, [](MemberState state) { return state == MemberState::kDead; });
+}
+
+std::optional<Rank> FirstLost(const Membership& membership, Rank size) {
+  return First(membership, size, [](MemberState state) { return state != MemberState::kAlive; });
 }
 
 std::string DescribeWaitStatus(int wait_status) {

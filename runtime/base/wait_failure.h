@@ -12,8 +12,10 @@
 
 namespace weft {
 
-// The lowest of ranks 0 .. size - 1 that is dead. One load while there is none.
-std::optional<Rank> LowestDead(const Membership& membership, Rank size);
+// Which of ranks 0 .. size - 1 died first. One load while none is dead.
+std::optional<Rank> FirstDead(const Membership& membership, Rank size);
+// Which died or left first: the others may have done so because of it.
+std::optional<Rank> FirstLost(const Membership& membership, Rank size);
 
 // "killed by signal 9 (Killed)", "exited with status 3", or that it is not known.
 std::string DescribeWaitStatus(int wait_status);

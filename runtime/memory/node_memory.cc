@@ -140,6 +140,8 @@ void NodeAuthority::MarkLeft(Rank rank) {
 
 void NodeAuthority::Publish(Rank rank, MemberState state, std::atomic<uint32_t>& count) {
   auto* membership = reinterpret_cast<Membership*>(membership_.get());
+  membership->lost_at[rank].store(membership->changes.load(std::memory_order_relaxed) + 1,
+                                  std::memory_order_relaxed);
   membership->state[rank].store(state, std::memory_order_release);
   count.fetch_add(1, std::memory_order_release);
   membership->changes.fetch_add(1, std::memory_order_seq_cst);

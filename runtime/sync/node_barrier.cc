@@ -125,7 +125,7 @@ absl::Status NodeBarrier::WaitForAll(Deadline deadline) {
         break;
     }
     seen_changes = membership.changes.load(std::memory_order_acquire);
-    const std::optional<Rank> lost = LostRank();
+    const std::optional<Rank> lost = FirstLost(membership, node_.size);
     if (lost && !Complete()) {
       return LostRankError(membership, *lost,
                            absl::StrCat("barrier ", generation_, " cannot complete"));
@@ -136,20 +136,6 @@ absl::Status NodeBarrier::WaitForAll(Deadline deadline) {
 bool NodeBarrier::HasArrived(Rank rank) const {
   const CollectiveEntry& theirs = node_.control(rank).entries[generation_ % 2];
   return theirs.generation.load(std::memory_order_acquire) == generation_;
-}
-
-std::optional<Rank> NodeBarrier::LostRank() const {
-  const Membership& membership = *node_.membership;
-  std::optional<Rank> arrived;
-  for (const MemberState lost : {MemberState::kDead, MemberState::kLeft}) {
-    for (Rank r = 0; r < node_.size; ++r) {
-      if (membership.state[r].load(std::memory_order_acquire) != lost) continue;
-      // Who came and went since may have done so because of the other.
-      if (!HasArrived(r)) return r;
-      if (!arrived) arrived = r;
-    }
-  }
-  return arrived;
 }
 
 absl::Status NodeBarrier::LateError() const {

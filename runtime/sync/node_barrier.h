@@ -12,7 +12,6 @@
 #define WEFT_RUNTIME_SYNC_NODE_BARRIER_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "runtime/base/deadline.h"
@@ -64,8 +63,6 @@ class NodeBarrier {
   bool SpinUntilComplete() const;
   absl::Status WaitForAll(Deadline deadline);
   bool HasArrived(Rank rank) const;
-  // Who is dead or has left: of several, one without whom this cannot complete.
-  std::optional<Rank> LostRank() const;
   absl::Status LateError() const;
 
   const NodeView node_;

@@ -136,12 +136,19 @@ TEST_P(NodeBarrierFailures, MemberThatLeftIsNamed) {
 }
 
 // A rank that was told, and has left since, is not the reason.
-TEST_P(NodeBarrierFailures, OneThatHasNotArrivedIsNamedBeforeOneThatHas) {
-  EXPECT_FALSE(Enter(a_, kExpired).ok());
+TEST_P(NodeBarrierFailures, TheFirstThatWasLostIsNamed) {
+  node_.MarkDead(2, SIGKILL);
   node_.MarkLeft(0);
-  node_.MarkLeft(2);
   absl::Status status = Enter(b_);
-  EXPECT_NE(status.message().find("rank 2 has left"), std::string::npos) << status;
+  EXPECT_NE(status.message().find("rank 2 died"), std::string::npos) << status;
+}
+
+TEST_P(NodeBarrierFailures, TheFirstThatWasLostIsNamedThoughItHadArrived) {
+  EXPECT_FALSE(Enter(c_, kExpired).ok());
+  node_.MarkDead(2, SIGKILL);
+  node_.MarkLeft(0);
+  absl::Status status = Enter(b_);
+  EXPECT_NE(status.message().find("rank 2 died"), std::string::npos) << status;
 }
 
 TEST_P(NodeBarrierFailures, OneThatCompletedBeforeTheDeathIsOk) {

@@ -54,6 +54,7 @@ void SharedNode::MarkDead(Rank rank, int wait_status) const {
 void SharedNode::MarkLeft(Rank rank) const { Publish(rank, MemberState::kLeft, membership().left); }
 
 void SharedNode::Publish(Rank rank, MemberState state, std::atomic<uint32_t>& count) const {
+  membership().lost_at[rank] = membership().changes + 1;
   membership().state[rank] = state;
   count.fetch_add(1);
   membership().changes.fetch_add(1);
