@@ -6,6 +6,7 @@ Tags that tools/test understands, beside Bazel's own ("exclusive", "cpu:2", ...)
                 what it slows down beyond use, or what measures time
   tsan          runs under ThreadSanitizer too: threads in one process. Not its cases whose
                 names contain Processes, or Racing: ranks that race on purpose
+  verbs         boots guests of tools/rdma-vm, which takes minutes
 
 A test that starts more processes or threads than a core holds gets "cpu:2"; one whose
 outcome other tests could disturb (it fills the machine) gets "exclusive".
