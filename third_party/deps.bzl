@@ -54,3 +54,13 @@ def weft_deps():
         packages = "libbenchmark-dev",
         root_build = Label("//third_party:benchmark.BUILD.tpl"),
     )
+    maybe(
+        system_repository,
+        name = "rdma_core",
+        headers = {
+            "infiniband": "libibverbs-dev",
+            "rdma": "librdmacm-dev",
+        },
+        packages = "libibverbs-dev librdmacm-dev",
+        root_build = Label("//third_party:rdma_core.BUILD.tpl"),
+    )

@@ -24,9 +24,10 @@
 
 namespace weft {
 
-// Memory of this rank that peers may reach.
+// Memory of this rank that peers may reach, or (kLocal) that operations may name as
+// their local side.
 struct Segment {
-  enum class Kind : uint8_t { kSlab, kControl };
+  enum class Kind : uint8_t { kSlab, kControl, kLocal };
   Kind kind;
   std::span<std::byte> bytes;
 };
@@ -119,10 +120,19 @@ class Registration {
 
 class Transport {
  public:
+  // Those that it carries out; the Engine makes the others of these.
+  enum class Atomics : uint8_t {
+    kAll,
+    kAddAndCompareSwap64,  // Fetch-add, fetch, and compare-swap, of 8 bytes.
+  };
+
   struct Caps {
     std::string_view name;
     bool needs_registered_source = false;  // Op::local must lie in a registered segment.
+    bool needs_service = false;            // A thread must call Serve.
+    bool connects_eagerly = false;         // Both sides must Connect before either posts.
     bool atomics_match_cpu = false;        // Exclude this host's own atomics.
+    Atomics atomics = Atomics::kAll;
     uint32_t max_inline = 0;               // Puts this short need no registered source.
     uint64_t max_length = UINT64_MAX;      // The Engine splits what is longer.
   };

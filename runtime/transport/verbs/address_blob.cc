@@ -1,0 +1,143 @@
+#include "runtime/transport/verbs/address_blob.h"
+
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace weft {
+namespace {
+
+constexpr uint32_t kAddressMagic = 0x31415657;  // "WVA1"
+constexpr uint32_t kKeyMagic = 0x314b5657;      // "WVK1"
+
+struct WireKey {
+  uint32_t magic;
+  uint32_t rank;
+  uint64_t base;
+  uint64_t length;
+  uint32_t key;
+  uint32_t zero;
+};
+
+struct WireHeader {
+  uint32_t magic;
+  uint32_t rank;
+  uint8_t ethernet;
+  uint8_t mtu;
+  uint8_t max_reads;
+  uint8_t zero;
+  uint16_t lid;
+  uint16_t count;
+  uint8_t gid[16];
+  WireKey credits;
+};
+
+struct WirePairs {
+  uint32_t small, small_packet, bulk, bulk_packet;
+};
+
+template <typename T>
+void Append(std::string& out, const T& wire) {
+  out.append(reinterpret_cast<const char*>(&wire), sizeof(wire));
+}
+
+template <typename T>
+bool Take(std::string_view& in, T& wire) {
+  if (in.size() < sizeof(wire)) return false;
+  std::memcpy(&wire, in.data(), sizeof(wire));
+  in.remove_prefix(sizeof(wire));
+  return true;
+}
+
+WireKey ToWire(const MemoryKey& key) {
+  return {.magic = kKeyMagic,
+          .rank = key.rank,
+          .base = key.base,
+          .length = key.length,
+          .key = key.key,
+          .zero = 0};
+}
+
+bool FromWire(const WireKey& wire, MemoryKey& key) {
+  key = {.rank = wire.rank, .base = wire.base, .length = wire.length, .key = wire.key};
+  // The end does not wrap.
+  return wire.magic == kKeyMagic && wire.zero == 0 && wire.rank < kMaxRanks &&
+         wire.length <= UINT64_MAX - wire.base;
+}
+
+absl::Status NotOurs(std::string_view what, size_t bytes) {
+  return absl::InvalidArgumentError(absl::StrCat("the ", bytes, " bytes are no ", std::string(what),
+                                                 " of the verbs transport: do all ranks run the "
+                                                 "same version of Weft?"));
+}
+
+}  // namespace
+
+std::string EncodeMemoryKey(const MemoryKey& key) {
+  std::string out;
+  Append(out, ToWire(key));
+  return out;
+}
+
+absl::StatusOr<MemoryKey> DecodeMemoryKey(std::string_view bytes) {
+  std::string_view rest = bytes;
+  WireKey wire;
+  MemoryKey key;
+  if (!Take(rest, wire) || !rest.empty() || !FromWire(wire, key)) {
+    return NotOurs("key", bytes.size());
+  }
+  return key;
+}
+
+std::string EncodeVerbsAddress(const VerbsAddress& address) {
+  WireHeader header = {.magic = kAddressMagic,
+                       .rank = address.rank,
+                       .ethernet = address.port.ethernet,
+                       .mtu = static_cast<uint8_t>(address.port.mtu),
+                       .max_reads = address.port.max_reads,
+                       .zero = 0,
+                       .lid = address.port.lid,
+                       .count = static_cast<uint16_t>(address.pairs.size()),
+                       .gid = {},
+                       .credits = ToWire(address.credits)};
+  std::memcpy(header.gid, address.port.gid.raw, sizeof(header.gid));
+  std::string out;
+  Append(out, header);
+  for (const VerbsAddress::Pairs& pairs : address.pairs) {
+    Append(out, WirePairs{.small = pairs.small.number,
+                          .small_packet = pairs.small.first_packet,
+                          .bulk = pairs.bulk.number,
+                          .bulk_packet = pairs.bulk.first_packet});
+  }
+  return out;
+}
+
+absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
+  std::string_view rest = bytes;
+  WireHeader header;
+  VerbsAddress address;
+  if (!Take(rest, header) || header.magic != kAddressMagic || header.zero != 0 ||
+      header.ethernet > 1 || header.rank >= kMaxRanks || header.mtu < IBV_MTU_256 ||
+      header.mtu > IBV_MTU_4096 || header.max_reads == 0 || header.count > kMaxExchangedRanks ||
+      rest.size() != header.count * sizeof(WirePairs) ||
+      !FromWire(header.credits, address.credits)) {
+    return NotOurs("address", bytes.size());
+  }
+  address.rank = header.rank;
+  address.port = {.ethernet = header.ethernet == 1,
+                  .lid = header.lid,
+                  .gid = {},
+                  .mtu = static_cast<ibv_mtu>(header.mtu),
+                  .max_reads = header.max_reads};
+  std::memcpy(address.port.gid.raw, header.gid, sizeof(header.gid));
+  for (uint16_t i = 0; i < header.count; ++i) {
+    WirePairs pairs;
+    if (!Take(rest, pairs)) return NotOurs("address", bytes.size());
+    address.pairs.push_back({.small = {pairs.small, pairs.small_packet & 0xffffff},
+                             .bulk = {pairs.bulk, pairs.bulk_packet & 0xffffff}});
+  }
+  return address;
+}
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+// One opened RDMA device and the port that this rank uses: the protection domain
+// that all memory and all queues belong to, and the limits that apply.
+//
+// Owned by the transport; any thread may read it.
+#ifndef WEFT_RUNTIME_TRANSPORT_VERBS_DEVICE_H_
+#define WEFT_RUNTIME_TRANSPORT_VERBS_DEVICE_H_
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "runtime/transport/verbs/port.h"
+#include "runtime/transport/verbs/verbs_library.h"
+
+namespace weft {
+
+class VerbsDevice {
+ public:
+  // `wanted` as in ChoosePort.
+  static absl::StatusOr<VerbsDevice> Open(const VerbsLibrary& library, std::string_view wanted);
+
+  const VerbsLibrary& library() const { return *library_; }
+  const VerbsPort& port() const { return port_; }
+  const ibv_device_attr& limits() const { return limits_; }
+  ibv_context* context() const { return context_.get(); }
+  ibv_pd* domain() const { return domain_.get(); }
+
+  // Pins `memory` and makes it known to the device, for remote access of `access`
+  // (IBV_ACCESS_...). kResourceExhausted says what limits it.
+  absl::StatusOr<RegionHandle> Register(std::span<std::byte> memory, int access) const;
+
+ private:
+  VerbsDevice(const VerbsLibrary& library, ContextHandle context);
+
+  const VerbsLibrary* library_;
+  VerbsPort port_;
+  ibv_device_attr limits_ = {};
+  ContextHandle context_;
+  DomainHandle domain_;
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_TRANSPORT_VERBS_DEVICE_H_

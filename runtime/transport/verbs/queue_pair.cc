@@ -1,0 +1,143 @@
+#include "runtime/transport/verbs/queue_pair.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace weft {
+namespace {
+
+// A packet that is not answered is sent again after 4.096 us * 2^kTimeout = 134 ms,
+// kRetries times: a link or a host that is lost is known in one to four seconds. Seven
+// retries are no promise but for ever on soft devices.
+constexpr uint8_t kTimeout = 15;
+constexpr uint8_t kRetries = 6;
+// A peer that has no receive ready asks to be tried again after 0.64 ms. Credits see to
+// it that it always has one; should one be missing, six attempts end in an error.
+constexpr uint8_t kNotReadyTimer = 12;
+constexpr uint8_t kNotReadyRetries = 6;
+
+constexpr int kPeersMay = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                          IBV_ACCESS_REMOTE_READ;
+
+}  // namespace
+
+uint32_t RandomPacketNumber() { return std::random_device()() & 0xffffff; }
+
+QueuePair::QueuePair(const VerbsDevice& device, QueuePairHandle pair, uint32_t max_inline)
+    : device_(&device), pair_(std::move(pair)), max_inline_(max_inline) {}
+
+absl::StatusOr<QueuePair> QueuePair::Create(const VerbsDevice& device, const Queues& queues,
+                                            const Size& size) {
+  ibv_qp_init_attr attributes = {};
+  attributes.send_cq = queues.sent;
+  attributes.recv_cq = queues.received;
+  attributes.srq = queues.receives;
+  attributes.cap = {.max_send_wr = size.depth,
+                    .max_recv_wr = 0,  // They are in the shared queue.
+                    .max_send_sge = 1,
+                    .max_recv_sge = 0,
+                    .max_inline_data = size.max_inline};
+  attributes.qp_type = IBV_QPT_RC;
+  QueuePairHandle pair(device.library().create_qp(device.domain(), &attributes),
+                       device.library().destroy_qp);
+  if (pair == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot create a queue pair of depth ", size.depth, " on ",
+                     device.port().name(), ": ", strerror(errno), "; the device has ",
+                     device.limits().max_qp, " for all processes"));
+  }
+  QueuePair created(device, std::move(pair), attributes.cap.max_inline_data);
+  if (absl::Status status = created.Initialize(); !status.ok()) return status;
+  return created;
+}
+
+absl::Status QueuePair::Modify(ibv_qp_attr& attributes, int mask, const char* step) {
+  const int error = device_->library().modify_qp(get(), &attributes, mask | IBV_QP_STATE);
+  if (error == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("queue pair ", number(), " on ",
+                                             device_->port().name(), " cannot be made ", step,
+                                             ": ", strerror(error)));
+}
+
+absl::Status QueuePair::Initialize() {
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_INIT;
+  attributes.port_num = device_->port().number;
+  attributes.qp_access_flags = static_cast<unsigned>(kPeersMay);
+  if (device_->limits().atomic_cap != IBV_ATOMIC_NONE) {
+    attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+  }
+  return Modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "ready to connect");
+}
+
+absl::Status QueuePair::ReadyToReceive(const RemotePort& port, const PairEnd& end) {
+  const VerbsPort& mine = device_->port();
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_RTR;
+  attributes.path_mtu = std::min(mine.mtu, port.mtu);
+  attributes.dest_qp_num = end.number;
+  attributes.rq_psn = end.first_packet;
+  attributes.max_dest_rd_atomic =
+      static_cast<uint8_t>(std::min(device_->limits().max_qp_rd_atom, UINT8_MAX));
+  attributes.min_rnr_timer = kNotReadyTimer;
+  attributes.ah_attr.port_num = mine.number;
+  if (mine.ethernet) {
+    attributes.ah_attr.is_global = 1;
+    attributes.ah_attr.grh.dgid = port.gid;
+    attributes.ah_attr.grh.sgid_index = static_cast<uint8_t>(mine.gid_index);
+    attributes.ah_attr.grh.hop_limit = 64;
+  } else {
+    attributes.ah_attr.dlid = port.lid;
+  }
+  return Modify(attributes,
+                IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+                "ready to receive");
+}
+
+absl::Status QueuePair::ReadyToSend(const RemotePort& port, uint32_t first_packet) {
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_RTS;
+  attributes.timeout = kTimeout;
+  attributes.retry_cnt = kRetries;
+  attributes.rnr_retry = kNotReadyRetries;
+  attributes.sq_psn = first_packet;
+  attributes.max_rd_atomic = static_cast<uint8_t>(
+      std::clamp<int>(device_->limits().max_qp_init_rd_atom, 1, port.max_reads));
+  return Modify(attributes,
+                IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                    IBV_QP_MAX_QP_RD_ATOMIC,
+                "ready to send");
+}
+
+absl::Status QueuePair::Connect(const RemotePort& port, const PairEnd& end, uint32_t first_packet) {
+  if (port.ethernet != device_->port().ethernet) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(device_->port().name(), " is on ", port.ethernet ? "InfiniBand" : "Ethernet",
+                     ", the peer's port on ", port.ethernet ? "Ethernet" : "InfiniBand",
+                     ": choose ports of one fabric by WEFT_VERBS_DEVICE"));
+  }
+  if (absl::Status status = ReadyToReceive(port, end); !status.ok()) return status;
+  return ReadyToSend(port, first_packet);
+}
+
+void QueuePair::Fail() {
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_ERR;
+  Modify(attributes, 0, "stop").IgnoreError();  // It has stopped already, or the device is gone.
+}
+
+absl::Status QueuePair::Renew() {
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_RESET;
+  if (absl::Status status = Modify(attributes, 0, "new"); !status.ok()) return status;
+  return Initialize();
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+#include "runtime/transport/verbs/send_queue.h"
+
+#include <utility>
+
+namespace weft {
+
+SendQueue::SendQueue(QueuePair pair, uint32_t depth)
+    : pair_(std::move(pair)), depth_(depth), tokens_(std::make_unique<uint64_t[]>(depth)) {}
+
+void SendQueue::Complete(uint32_t position, Event::Result result, Ended ended) {
+  // A position that is not under way is a completion that came twice.
+  if (position - head_ >= under_way()) return;
+  while (true) {
+    const bool last = head_ == position;
+    const uint64_t ended_token = token(head_++);
+    if (ended_token != 0) ended(ended_token, last ? result : Event::Result::kOk);
+    if (last) return;
+  }
+}
+
+void SendQueue::EndAll(Event::Result result, Ended ended) {
+  while (head_ != tail_) {
+    const uint64_t ended_token = token(head_++);
+    if (ended_token != 0) ended(ended_token, result);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,573 @@
+#include "runtime/transport/verbs/verbs_transport.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/doorbell.h"
+#include "runtime/transport/address.h"
+
+namespace weft {
+namespace {
+
+constexpr uint32_t kMaxDepth = 256;
+constexpr uint32_t kMinDepth = 64;
+constexpr uint32_t kInlineBytes = 128;
+// How long what was told to stop may take to say that it has.
+constexpr absl::Duration kFlushPatience = absl::Seconds(2);
+// While somebody polls, the service thread looks this often whether that goes on.
+constexpr absl::Duration kWhilePolled = absl::Milliseconds(1);
+
+Event::Result ResultOf(const ibv_wc& completion) {
+  switch (completion.status) {
+    case IBV_WC_SUCCESS:
+      return Event::Result::kOk;
+    // Everything else has ended the queue pair. These are faults of ours:
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_REM_INV_REQ_ERR:
+      return Event::Result::kInternal;
+    case IBV_WC_REM_ACCESS_ERR:  // Memory that the peer has given back.
+      return Event::Result::kBadAddress;
+    default:
+      return Event::Result::kPeerDown;
+  }
+}
+
+// Both sides can tell it from what they exchanged.
+uint32_t FirstPacket(const PairEnd& end, uint32_t generation) {
+  return (end.first_packet + generation * 0x3779b9) & 0xffffff;
+}
+
+class VerbsRegistration final : public Registration {
+ public:
+  VerbsRegistration(RegionHandle region, const MemoryKey& key)
+      : region_(std::move(region)), key_(key) {}
+  std::string key() const override { return EncodeMemoryKey(key_); }
+  uint32_t local_key() const override { return region_->lkey; }
+
+ private:
+  const RegionHandle region_;
+  const MemoryKey key_;
+};
+
+}  // namespace
+
+VerbsTransport::VerbsTransport(VerbsDevice device, const NodeView& node)
+    : device_(std::move(device)),
+      node_(node),
+      caps_({.name = "verbs",
+             .needs_registered_source = true,
+             .needs_service = true,
+             .connects_eagerly = true,
+             .atomics = Atomics::kAddAndCompareSwap64,
+             .max_length = device_.port().max_message}),
+      sent_(nullptr, device_.library().destroy_cq) {}
+
+VerbsTransport::~VerbsTransport() = default;
+
+absl::StatusOr<std::unique_ptr<VerbsTransport>> VerbsTransport::Create(const VerbsLibrary& library,
+                                                                       std::string_view wanted,
+                                                                       const NodeView& node) {
+  absl::StatusOr<VerbsDevice> device = VerbsDevice::Open(library, wanted);
+  if (!device.ok()) return device.status();
+  if (node.size > kMaxExchangedRanks) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("queue pairs of ", node.size, " ranks cannot be exchanged through the "
+                     "bootstrap: at most ", kMaxExchangedRanks));
+  }
+  std::unique_ptr<VerbsTransport> transport(new VerbsTransport(*std::move(device), node));
+  if (absl::Status made = transport->MakeQueues(); !made.ok()) return made;
+  return transport;
+}
+
+absl::StatusOr<SendQueue> VerbsTransport::MakeSendQueue() {
+  auto pair = QueuePair::Create(device_,
+                                {.sent = sent_.get(),
+                                 .received = arrivals_->completions(),
+                                 .receives = arrivals_->receives()},
+                                {.depth = depth_, .max_inline = kInlineBytes});
+  if (!pair.ok()) return pair.status();
+  caps_.max_inline = pair->max_inline();
+  return SendQueue(*std::move(pair), depth_);
+}
+
+absl::Status VerbsTransport::MakeQueues() {
+  const VerbsLibrary& library = device_.library();
+  const uint32_t pairs = 2 * node_.size;
+  const auto max_cqe = static_cast<uint32_t>(device_.limits().max_cqe);
+  depth_ = std::bit_floor(std::clamp(max_cqe / pairs, kMinDepth, kMaxDepth));
+  max_under_way_ = std::min(max_cqe, pairs * depth_);
+  sent_ = CompletionQueueHandle(library.create_cq(device_.context(),
+                                                  static_cast<int>(max_under_way_), nullptr,
+                                                  nullptr, 0),
+                                library.destroy_cq);
+  if (sent_ == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot create a completion queue of ",
+                                                     max_under_way_, " on ", device_.port().name(),
+                                                     ": ", strerror(errno)));
+  }
+  auto arrivals = Arrivals::Create(device_, node_.size);
+  if (!arrivals.ok()) return arrivals.status();
+  arrivals_ = std::make_unique<Arrivals>(*std::move(arrivals));
+
+  const size_t bytes = (node_.size + 1) * sizeof(uint64_t);
+  void* const words = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                           -1, 0);
+  if (words == MAP_FAILED) return absl::ResourceExhaustedError("no memory for the credits");
+  words_ = Mapping(words, bytes);
+  auto region = device_.Register({words_.get(), bytes},
+                                 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  if (!region.ok()) return region.status();
+  words_region_ = std::make_unique<RegionHandle>(*std::move(region));
+
+  ready_.reserve(kMaxTokens + pairs);
+  for (Rank rank = 0; rank < node_.size; ++rank) {
+    auto small = MakeSendQueue();
+    if (!small.ok()) return small.status();
+    auto bulk = MakeSendQueue();
+    if (!bulk.ok()) return bulk.status();
+    arrivals_->Expect(small->pair().number(), rank);
+    arrivals_->Expect(bulk->pair().number(), rank);
+    auto peer = std::make_unique<Peer>(rank, *std::move(small), *std::move(bulk));
+    peer->first_packets = {
+        .small = {peer->queue(Lane::kSmall).pair().number(), RandomPacketNumber()},
+        .bulk = {peer->queue(Lane::kBulk).pair().number(), RandomPacketNumber()}};
+    peers_.push_back(std::move(peer));
+  }
+  return absl::OkStatus();
+}
+
+// --- Control path ---------------------------------------------------------------------
+
+absl::StatusOr<std::unique_ptr<Registration>> VerbsTransport::Register(const Segment& segment) {
+  int access = IBV_ACCESS_LOCAL_WRITE;
+  if (segment.kind != Segment::Kind::kLocal) {
+    access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    if (device_.limits().atomic_cap != IBV_ATOMIC_NONE) access |= IBV_ACCESS_REMOTE_ATOMIC;
+  }
+  auto region = device_.Register(segment.bytes, access);
+  if (!region.ok()) return region.status();
+  const MemoryKey key = {.rank = node_.rank,
+                         .base = reinterpret_cast<uint64_t>(segment.bytes.data()),
+                         .length = segment.bytes.size(),
+                         .key = (*region)->rkey};
+  return std::make_unique<VerbsRegistration>(*std::move(region), key);
+}
+
+std::string VerbsTransport::Address() const {
+  const VerbsPort& port = device_.port();
+  VerbsAddress address = {
+      .rank = node_.rank,
+      .port = {.ethernet = port.ethernet,
+               .lid = port.lid,
+               .gid = port.gid,
+               .mtu = port.mtu,
+               .max_reads =
+                   static_cast<uint8_t>(std::clamp(device_.limits().max_qp_rd_atom, 1, UINT8_MAX))},
+      .credits = {.rank = node_.rank,
+                  .base = reinterpret_cast<uint64_t>(words_.get()),
+                  .length = words_.bytes(),
+                  .key = (*words_region_)->rkey},
+      .pairs = {}};
+  for (const auto& peer : peers_) address.pairs.push_back(peer->first_packets);
+  return EncodeVerbsAddress(address);
+}
+
+absl::Status VerbsTransport::CheckRank(Rank peer) const {
+  if (peer < node_.size) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("there is no rank ", peer, " in a job of ",
+                                                 node_.size, " ranks"));
+}
+
+absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
+  if (absl::Status status = CheckRank(rank); !status.ok()) return status;
+  const absl::StatusOr<VerbsAddress> address = DecodeVerbsAddress(bytes);
+  if (!address.ok()) return address.status();
+  if (address->rank != rank || address->pairs.size() != node_.size ||
+      address->credits.length < node_.size * sizeof(uint64_t)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the address is one of rank ", address->rank, " in a job of ",
+                     address->pairs.size(), " ranks, not of rank ", rank, " in one of ",
+                     node_.size));
+  }
+  const std::lock_guard lock(mutex_);
+  Peer& peer = *peers_[rank];
+  if (peer.state == Peer::State::kGone) {
+    return absl::UnavailableError(absl::StrCat("rank ", rank, " was given up"));
+  }
+  if (peer.state == Peer::State::kNew) {
+    peer.port = address->port;
+    peer.ends = address->pairs[node_.rank];
+    peer.credit_address = address->credits.base + node_.rank * sizeof(uint64_t);
+    peer.credit_key = address->credits.key;
+    for (Lane lane : {Lane::kSmall, Lane::kBulk}) {
+      const bool small = lane == Lane::kSmall;
+      absl::Status connected = peer.queue(lane).pair().Connect(
+          peer.port, small ? peer.ends.small : peer.ends.bulk,
+          (small ? peer.first_packets.small : peer.first_packets.bulk).first_packet);
+      if (!connected.ok()) {
+        return absl::Status(connected.code(),
+                            absl::StrCat("to rank ", rank, ": ", connected.message()));
+      }
+    }
+    peer.state = Peer::State::kConnected;
+  }
+  Tell({.peer = rank, .kind = Event::Kind::kConnected});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RemoteRegion> VerbsTransport::Import(Rank peer, std::string_view bytes) {
+  if (absl::Status status = CheckRank(peer); !status.ok()) return status;
+  const absl::StatusOr<MemoryKey> key = DecodeMemoryKey(bytes);
+  if (!key.ok()) return key.status();
+  if (key->rank != peer) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the key is of memory of rank ", key->rank, ", not of rank ", peer));
+  }
+  return RemoteRegion{.mapped = nullptr, .base = key->base, .key = key->key, .length = key->length};
+}
+
+void VerbsTransport::Abandon(Rank rank, Lane lane) {
+  if (rank >= node_.size) return;
+  const std::lock_guard lock(mutex_);
+  Peer& peer = *peers_[rank];
+  if (peer.state == Peer::State::kGone) return;
+  if (lane == Lane::kBulk && peer.state == Peer::State::kConnected) {
+    RenewBulk(peer, peer.bulk_generation + 1);
+  } else if (lane == Lane::kSmall) {
+    LosePeer(peer);
+  }
+}
+
+// --- Sending ---------------------------------------------------------------------------
+
+size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
+  const std::lock_guard lock(mutex_);
+  if (rank >= node_.size) return 0;
+  Peer& peer = *peers_[rank];
+  size_t posted = 0;
+  while (posted < ops.size()) {
+    const Lane lane = ops[posted].lane;
+    size_t run = posted + 1;
+    while (run < ops.size() && ops[run].lane == lane) ++run;
+    const size_t taken = PostRun(peer, lane, ops.subspan(posted, run - posted));
+    posted += taken;
+    if (posted < run) {
+      refused_ = true;
+      break;
+    }
+  }
+  return posted;
+}
+
+WorkChain::Local VerbsTransport::Scratch() const {
+  return {.at = words_.get() + node_.size * sizeof(uint64_t), .key = (*words_region_)->lkey};
+}
+
+bool VerbsTransport::MayTake(Peer& peer, const SendQueue& queue, size_t chained,
+                             const Op& op) const {
+  const size_t needed = chained + WorkChain::RequestsOf(op);
+  if (queue.room() < needed || max_under_way_ - under_way_ < needed) return false;
+  if (op.lane == Lane::kBulk && !peer.bulk_open) return false;
+  if (op.ride == Ride::kNone) return true;
+  const auto* const returned = reinterpret_cast<const std::atomic<uint64_t>*>(words_.get());
+  return peer.immediates_sent - returned[peer.rank].load(std::memory_order_acquire) <
+         Arrivals::kCredits;
+}
+
+size_t VerbsTransport::PostRun(Peer& peer, Lane lane, std::span<const Op> ops) {
+  SendQueue& queue = peer.queue(lane);
+  WorkChain chain(peer.rank << 1 | static_cast<uint32_t>(lane), queue.next(), caps_.max_inline,
+                  Scratch());
+  size_t taken = 0;
+  size_t chained = 0;
+  for (const Op& op : ops) {
+    if (op.token != 0 && tokens_ == kMaxTokens) break;
+    if (peer.state != Peer::State::kConnected) {
+      if (op.token != 0) ++tokens_;
+      End(peer.rank, op.token, Event::Result::kPeerDown);
+      ++taken;
+      continue;
+    }
+    const size_t requests = WorkChain::RequestsOf(op);
+    const bool good = op.region != nullptr && op.length <= UINT32_MAX && GoodAddress(op);
+    if (!good || requests == 0) {
+      if (op.token != 0) ++tokens_;
+      End(peer.rank, op.token, good ? Event::Result::kInternal : Event::Result::kBadAddress);
+      ++taken;
+      continue;
+    }
+    if (chained == WorkChain::kMaxOperations || !MayTake(peer, queue, chain.size(), op)) break;
+    chain.Add(op);
+    for (size_t i = 1; i < requests; ++i) queue.Push(0);
+    queue.Push(op.token);
+    if (op.token != 0) ++tokens_;
+    if (op.ride != Ride::kNone) ++peer.immediates_sent;
+    ++chained;
+    ++taken;
+  }
+  if (chained > 0) PostChain(peer, lane, chain);
+  // More than one chain holds.
+  if (chained == WorkChain::kMaxOperations && taken < ops.size()) {
+    return taken + PostRun(peer, lane, ops.subspan(taken));
+  }
+  return taken;
+}
+
+bool VerbsTransport::PostChain(Peer& peer, Lane lane, WorkChain& chain) {
+  SendQueue& queue = peer.queue(lane);
+  ibv_send_wr* refused = nullptr;
+  under_way_ += static_cast<uint32_t>(chain.size());
+  ibv_send_wr* const first = chain.Close();
+  if (device_.library().post_send(queue.pair().get(), first, &refused) == 0) return true;
+  // There was room, so the queue pair or the device is broken. What was refused has no
+  // completion.
+  uint32_t count = 0;
+  for (const ibv_send_wr* request = refused; request != nullptr; request = request->next) ++count;
+  for (uint32_t i = count; i > 0; --i) {
+    End(peer.rank, queue.token(queue.next() - i), Event::Result::kPeerDown);
+  }
+  queue.Unpush(count);
+  under_way_ -= count;
+  peer.broken[static_cast<size_t>(lane)] = any_broken_ = true;
+  return false;
+}
+
+void VerbsTransport::End(Rank peer, uint64_t token, Event::Result result) {
+  if (token != 0) Tell({.token = token, .peer = peer, .result = result});
+}
+
+void VerbsTransport::ReapSent() {
+  constexpr int kBatch = 32;
+  ibv_wc completions[kBatch];
+  int n;
+  do {
+    n = device_.library().poll_cq(sent_.get(), kBatch, completions);
+    for (int i = 0; i < n; ++i) OnSent(completions[i]);
+  } while (n == kBatch);
+}
+
+void VerbsTransport::OnSent(const ibv_wc& completion) {
+  const auto owner = static_cast<uint32_t>(completion.wr_id >> 32);
+  Peer& peer = *peers_[owner >> 1];
+  const Lane lane = static_cast<Lane>(owner & 1);
+  SendQueue& queue = peer.queue(lane);
+  const uint32_t before = queue.under_way();
+  queue.Complete(static_cast<uint32_t>(completion.wr_id), ResultOf(completion),
+                 [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
+  under_way_ -= before - queue.under_way();
+  if (completion.status != IBV_WC_SUCCESS) {
+    peer.broken[static_cast<size_t>(lane)] = any_broken_ = true;
+  }
+}
+
+void VerbsTransport::MendBroken() {
+  while (std::exchange(any_broken_, false)) {
+    for (const auto& peer : peers_) {
+      const bool small = std::exchange(peer->broken[static_cast<size_t>(Lane::kSmall)], false);
+      const bool bulk = std::exchange(peer->broken[static_cast<size_t>(Lane::kBulk)], false);
+      if (peer->state != Peer::State::kConnected) continue;
+      if (small) {
+        LosePeer(*peer);
+      } else if (bulk) {
+        RenewBulk(*peer, peer->bulk_generation + 1);
+      }
+    }
+  }
+}
+
+size_t VerbsTransport::Poll(std::span<Event> events) {
+  polls_.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  refused_ = false;
+  if (under_way_ > 0) ReapSent();
+  TakeArrivals();
+  SendAllDue();
+  MendBroken();
+  const size_t count = std::min(events.size(), ready_.size() - ready_first_);
+  for (size_t i = 0; i < count; ++i) {
+    events[i] = ready_[ready_first_++];
+    if (events[i].kind == Event::Kind::kCompleted) --tokens_;
+  }
+  if (ready_first_ == ready_.size()) {
+    ready_.clear();
+    ready_first_ = 0;
+  }
+  return count;
+}
+
+// --- Receiving -------------------------------------------------------------------------
+
+void VerbsTransport::TakeArrivals() {
+  constexpr size_t kBatch = 32;
+  Arrivals::Arrival arrivals[kBatch];
+  size_t count;
+  do {
+    count = arrivals_->Take(arrivals);
+    for (const Arrivals::Arrival& arrival : std::span(arrivals, count)) {
+      OnArrival(*peers_[arrival.from], arrival.immediate);
+    }
+  } while (count == kBatch);
+}
+
+void VerbsTransport::OnArrival(Peer& peer, const Immediate& immediate) {
+  ControlRegion& control = node_.control(node_.rank);
+  switch (immediate.kind) {
+    case Immediate::Kind::kCount:
+      if (immediate.value < kMaxCounters) {
+        control.counters[immediate.value].arrivals.fetch_add(1, std::memory_order_seq_cst);
+      }
+      Ring(control.doorbell);
+      break;
+    case Immediate::Kind::kWake:
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      Ring(control.doorbell);
+      break;
+    case Immediate::Kind::kRenewBulk:
+      OnRenewBulk(peer, immediate.value);
+      return;  // Takes no credit.
+    case Immediate::Kind::kBulkIsNew:
+      if (immediate.value == peer.bulk_generation) peer.bulk_open = true;
+      return;
+  }
+  ++peer.immediates_taken;
+  SendDue(peer);
+}
+
+void VerbsTransport::SendAllDue() {
+  if (!std::exchange(any_due_, false)) return;
+  for (const auto& peer : peers_) SendDue(*peer);
+}
+
+void VerbsTransport::SendDue(Peer& peer) {
+  if (peer.state != Peer::State::kConnected) return;
+  if (peer.immediates_taken - peer.credits_returned >= Arrivals::kCredits / 2 &&
+      ReturnCredits(peer)) {
+    peer.credits_returned = peer.immediates_taken;
+  }
+  if (peer.renewal_due) {
+    peer.renewal_due =
+        !SendImmediate(peer, {Immediate::Kind::kRenewBulk, peer.bulk_generation});
+  }
+  if (peer.confirmation_due) {
+    peer.confirmation_due =
+        !SendImmediate(peer, {Immediate::Kind::kBulkIsNew, peer.bulk_generation});
+  }
+  any_due_ |= peer.renewal_due || peer.confirmation_due ||
+              peer.immediates_taken - peer.credits_returned >= Arrivals::kCredits / 2;
+}
+
+bool VerbsTransport::ReturnCredits(Peer& peer) {
+  SendQueue& queue = peer.queue(Lane::kSmall);
+  if (queue.room() == 0 || under_way_ == max_under_way_) return false;
+  WorkChain chain(peer.rank << 1, queue.next(), caps_.max_inline, Scratch());
+  chain.AddWord(peer.credit_address, peer.credit_key, peer.immediates_taken);
+  queue.Push(0);
+  return PostChain(peer, Lane::kSmall, chain);
+}
+
+bool VerbsTransport::SendImmediate(Peer& peer, const Immediate& immediate) {
+  SendQueue& queue = peer.queue(Lane::kSmall);
+  if (queue.room() == 0 || under_way_ == max_under_way_) return false;
+  WorkChain chain(peer.rank << 1, queue.next(), caps_.max_inline, Scratch());
+  chain.AddImmediate(immediate);
+  queue.Push(0);
+  return PostChain(peer, Lane::kSmall, chain);
+}
+
+// --- Lanes that end --------------------------------------------------------------------
+
+bool VerbsTransport::EndLane(Peer& peer, Lane lane) {
+  SendQueue& queue = peer.queue(lane);
+  queue.pair().Fail();
+  const Deadline patience = Deadline::After(kFlushPatience);
+  // Each request under way comes back as flushed, after which nothing touches its memory.
+  while (queue.under_way() > 0 && !patience.Expired()) ReapSent();
+  peer.broken[static_cast<size_t>(lane)] = false;
+  if (queue.under_way() == 0) return true;
+  under_way_ -= queue.under_way();
+  queue.EndAll(Event::Result::kPeerDown,
+               [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
+  return false;
+}
+
+void VerbsTransport::LosePeer(Peer& peer) {
+  if (std::exchange(peer.state, Peer::State::kGone) == Peer::State::kGone) return;
+  peer.bulk_open = false;
+  Tell({.peer = peer.rank, .kind = Event::Kind::kPeerDown});
+  for (Lane lane : {Lane::kSmall, Lane::kBulk}) {
+    // A pair that does not flush is destroyed, which stops the device all the same.
+    if (!EndLane(peer, lane)) peer.queue(lane).pair().Destroy();
+  }
+}
+
+void VerbsTransport::RenewBulk(Peer& peer, uint32_t generation) {
+  peer.bulk_open = false;
+  peer.bulk_generation = generation;
+  if (!EndLane(peer, Lane::kBulk)) return LosePeer(peer);
+  QueuePair& pair = peer.queue(Lane::kBulk).pair();
+  PairEnd end = peer.ends.bulk;
+  end.first_packet = FirstPacket(end, generation);
+  absl::Status renewed = pair.Renew();
+  renewed.Update(pair.Connect(peer.port, end, FirstPacket(peer.first_packets.bulk, generation)));
+  if (!renewed.ok()) return LosePeer(peer);
+  peer.renewal_due = true;
+  SendDue(peer);
+}
+
+void VerbsTransport::OnRenewBulk(Peer& peer, uint32_t generation) {
+  if (peer.state != Peer::State::kConnected) return;
+  // Behind ours: the peer will hear of that. Ours already: it awaits the same from us.
+  if (generation < peer.bulk_generation) return;
+  if (generation > peer.bulk_generation) {
+    RenewBulk(peer, generation);
+    if (peer.state != Peer::State::kConnected) return;
+    peer.renewal_due = false;
+  }
+  peer.bulk_open = true;
+  peer.confirmation_due = true;
+  SendDue(peer);
+}
+
+// --- Waiting ---------------------------------------------------------------------------
+
+Armed VerbsTransport::Arm() {
+  const std::lock_guard lock(mutex_);
+  return {.ready = under_way_ > 0 || refused_ || !ready_.empty(), .fd = -1, .at = Deadline()};
+}
+
+void VerbsTransport::Serve(Deadline deadline) {
+  uint64_t seen = polls_.load(std::memory_order_relaxed);
+  while (!deadline.Expired()) {
+    bool polled_by_others;
+    {
+      const std::lock_guard lock(mutex_);
+      const uint64_t polls = polls_.load(std::memory_order_relaxed);
+      polled_by_others = polls != std::exchange(seen, polls);
+      TakeArrivals();
+      SendAllDue();
+      MendBroken();
+      if (!polled_by_others) {
+        arrivals_->Arm();
+        TakeArrivals();  // What came in between makes no event.
+      }
+    }
+    pollfd wait = {.fd = polled_by_others ? -1 : arrivals_->fd(), .events = POLLIN, .revents = 0};
+    const absl::Duration left = absl::Nanoseconds(deadline.RemainingNanos());
+    const timespec time = absl::ToTimespec(polled_by_others ? std::min(left, kWhilePolled) : left);
+    if (ppoll(&wait, 1, &time, nullptr) > 0) {
+      const std::lock_guard lock(mutex_);
+      arrivals_->Disarm();
+    }
+  }
+}
+
+}  // namespace weft
