@@ -48,14 +48,19 @@ constexpr int kSpins = 200;
 
 }  // namespace
 
-Engine::Impl::Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory)
+Engine::Impl::Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
+                   std::vector<RegisteredMemory> registered)
     : transport_(std::move(transport)),
       node_(node),
       directory_(std::move(directory)),
+      registered_(std::move(registered)),
       spins_(Oversubscribed(node.size) ? 0 : kSpins),
-      peers_(node.size) {}
+      peers_(node.size) {
+  if (transport_->caps().needs_service) service_.emplace(*transport_);
+}
 
 Engine::Impl::~Impl() {
+  service_.reset();
   for (const Peer* peer : used_) transport_->Abandon(peer->rank, Lane::kSmall);
 }
 
@@ -151,7 +156,28 @@ absl::Status Engine::Impl::EnsureConnected(Lock& lock, Peer& peer, Deadline dead
                       absl::StrCat("cannot connect to rank ", peer.rank, ": ", status.message()));
 }
 
+absl::Status Engine::Impl::ConnectAll(Deadline deadline) {
+  Lock lock(mutex_);
+  for (Rank rank = 0; rank < node_.size; ++rank) {
+    if (absl::Status status = EnsureConnected(lock, PeerOf(rank), deadline); !status.ok()) {
+      return status;
+    }
+  }
+  const auto connected = [](const Peer* peer) {
+    return peer->gone || peer->state == Peer::State::kConnected;
+  };
+  if (Await(lock, deadline, [&] { return std::ranges::all_of(used_, connected); })) {
+    return absl::OkStatus();
+  }
+  const Peer* const late = *std::ranges::find_if_not(used_, connected);
+  return absl::DeadlineExceededError(
+      absl::StrCat("rank ", late->rank, " was not connected when the deadline passed"));
+}
+
 absl::Status Engine::Impl::Introduce(Peer& peer, const PeerCard& card) {
+  if (transport_->caps().needs_registered_source) {
+    if (absl::Status status = staging_.Register(*transport_); !status.ok()) return status;
+  }
   absl::StatusOr<RemoteRegion> slab = transport_->Import(peer.rank, card.slab_key);
   if (!slab.ok()) return slab.status();
   absl::StatusOr<RemoteRegion> control = transport_->Import(peer.rank, card.control_key);
@@ -161,11 +187,33 @@ absl::Status Engine::Impl::Introduce(Peer& peer, const PeerCard& card) {
   return transport_->Connect(peer.rank, card.address);
 }
 
+bool Engine::Impl::NeedsStaging(const Request& request) const {
+  if (request.length > kMaxStagedBytes) return false;
+  if (!IsAtomic(request.kind) && request.length > 8) return true;
+  const Transport::Caps& caps = transport_->caps();
+  if (!caps.needs_registered_source || request.length == 0) return false;
+  // A short put is copied by the transport; what returns something needs a place for it.
+  return request.kind == Op::Kind::kPut ? request.length > caps.max_inline
+                                        : request.destination != nullptr || IsAtomic(request.kind);
+}
+
+std::optional<uint32_t> Engine::Impl::LocalKey(const void* memory, uint64_t length) const {
+  if (!transport_->caps().needs_registered_source) return 0;
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  for (const RegisteredMemory& registered : registered_) {
+    const auto base = reinterpret_cast<uintptr_t>(registered.bytes.data());
+    if (begin >= base && InBounds(begin - base, length, registered.bytes.size())) {
+      return registered.local_key;
+    }
+  }
+  return std::nullopt;
+}
+
 bool Engine::Impl::Reserve(Peer& peer, const Request& request, uint32_t* index) {
   Usage& usage = peer.usage;
   if (ledger_.full() || usage.slots >= kLedgerCapacity / 2) return false;
   std::byte* staged = nullptr;
-  if (!IsAtomic(request.kind) && request.length > 8 && request.length <= kMaxStagedBytes) {
+  if (NeedsStaging(request)) {
     const bool small = request.length <= StagingPool::kSmallBytes;
     uint32_t& buffers = small ? usage.small_buffers : usage.large_buffers;
     const size_t all = small ? StagingPool::kSmallBuffers : StagingPool::kLargeBuffers;
@@ -202,9 +250,22 @@ void Engine::Impl::Fill(Slot& slot, Peer& peer, const Request& request) {
     }
   } else if (slot.lane == Lane::kBulk) {
     slot.op.local = request.destination;
-  } else if (request.destination != nullptr) {
-    slot.op.local = standing;
+  } else {
     slot.destination = request.destination;
+    if (request.destination != nullptr) slot.op.local = standing;
+  }
+  if (slot.staged != nullptr) {
+    slot.op.local_key = staging_.KeyOf(slot.staged);
+  } else if (slot.lane == Lane::kBulk) {
+    const std::optional<uint32_t> key = LocalKey(slot.op.local, request.length);
+    slot.bounced = !key.has_value();
+    slot.op.local_key = key.value_or(0);
+  }
+  if (IsAtomic(request.kind) &&
+      EmulatedAtomic::Needed(transport_->caps().atomics, request.kind, request.length)) {
+    slot.emulated.emplace(slot.op);
+    slot.op.local = standing;  // Each step returns the word.
+    ++peer.emulated;
   }
 
   slot.sequence = peer.next_sequence++;
@@ -275,7 +336,8 @@ absl::Status Engine::Impl::Finish(Handle handle, Deadline deadline) {
   }
 
   absl::Status status = LateError(slot);
-  const bool bulk = slot.lane == Lane::kBulk && slot.under_way > 0;
+  // What was bounced moves between the peer and our own memory: it may go on.
+  const bool bulk = slot.lane == Lane::kBulk && slot.under_way > 0 && !slot.bounced;
   GiveUp(PeerOf(rank), index);
   if (bulk) transport_->Abandon(rank, Lane::kBulk);
   ProgressLocked();
@@ -297,8 +359,10 @@ void Engine::Impl::RecordError(Rank peer, absl::Status status) {
 }
 
 void Engine::Impl::Progress() {
-  if ((unsettled_.load(std::memory_order_acquire) & ~kAnyError) == 0)
+  if ((unsettled_.load(std::memory_order_acquire) & ~kAnyError) == 0 &&
+      !transport_->caps().needs_service) {
     return;  // Nothing can arrive.
+  }
   Lock lock(mutex_);
   ProgressLocked();
 }
@@ -337,9 +401,13 @@ absl::Status Engine::Impl::LateError(const Slot& slot) const {
   return started && slot.op.kind != Op::Kind::kGet ? MarkInDoubt(std::move(status)) : status;
 }
 
-Engine::Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory)
-    : impl_(std::make_unique<Impl>(std::move(transport), node, std::move(directory))) {}
+Engine::Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
+               std::vector<RegisteredMemory> registered)
+    : impl_(std::make_unique<Impl>(std::move(transport), node, std::move(directory),
+                                   std::move(registered))) {}
 Engine::~Engine() = default;
+
+absl::Status Engine::ConnectAll(Deadline deadline) { return impl_->ConnectAll(deadline); }
 
 absl::StatusOr<Engine::Handle> Engine::Start(const Request& request, Deadline deadline) {
   return impl_->Start(request, deadline);

@@ -15,7 +15,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -62,11 +64,22 @@ class Engine {
 
   using Directory = std::function<absl::StatusOr<PeerCard>(Rank)>;
 
+  // Memory of this rank that its transport has registered.
+  struct RegisteredMemory {
+    std::span<const std::byte> bytes;
+    uint32_t local_key = 0;
+  };
+
   // `node` gives this rank's doorbell and the membership; it and what `directory`
-  // uses must outlive the Engine.
-  Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory);
+  // uses must outlive the Engine. What lies in `registered` is not copied on its way.
+  Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
+         std::vector<RegisteredMemory> registered = {});
   // Abandons all peers: nothing is touched any more afterwards.
   ~Engine();
+
+  // Connects to all ranks, where the transport needs that both sides have done so before
+  // either operates on the other: the caller then waits for all others to return, too.
+  absl::Status ConnectAll(Deadline deadline);
 
   // Starts an operation; waits only for room in the ledger. The caller's memory
   // must stay valid until Finish has returned, whatever it returned.

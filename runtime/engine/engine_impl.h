@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,15 +20,18 @@
 #include "runtime/engine/engine.h"
 #include "runtime/engine/errors.h"
 #include "runtime/engine/ledger.h"
+#include "runtime/engine/service_thread.h"
 #include "runtime/engine/staging.h"
 
 namespace weft {
 
 class Engine::Impl {
  public:
-  Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory);
+  Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
+       std::vector<RegisteredMemory> registered);
   ~Impl();
 
+  absl::Status ConnectAll(Deadline deadline);
   absl::StatusOr<Handle> Start(const Request& request, Deadline deadline);
   bool Done(Handle handle);
   absl::Status Finish(Handle handle, Deadline deadline);
@@ -67,6 +71,7 @@ class Engine::Impl {
     RemoteRegion control;
     LaneQueue queues[2];  // By Lane.
     Usage usage;
+    uint32_t emulated = 0;       // Atomics under way that take several steps.
     uint64_t next_sequence = 0;  // Of the operations.
     uint64_t fence = 0;          // The sequence at the last Fence.
     bool fence_due[2] = {};      // By Lane: nothing was issued since that Fence.
@@ -81,6 +86,10 @@ class Engine::Impl {
   absl::Status Introduce(Peer& peer, const PeerCard& card);
   bool Reserve(Peer& peer, const Request& request, uint32_t* index);
   void Fill(Slot& slot, Peer& peer, const Request& request);
+  // Whether a small operation's memory must be a buffer of the pool.
+  bool NeedsStaging(const Request& request) const;
+  // The key of registered memory that holds all of it; nullopt: it is not registered.
+  std::optional<uint32_t> LocalKey(const void* memory, uint64_t length) const;
   Peer& PeerOf(Rank rank);
   // What became of a finished operation.
   absl::Status Outcome(const Slot& slot) const;
@@ -99,6 +108,15 @@ class Engine::Impl {
   bool PostLane(Peer& peer, Lane lane);
   bool HasUnposted(Peer& peer);
   bool MayStart(Peer& peer, Lane lane, const Slot& slot);
+  // The sequence of the oldest atomic that takes several steps; UINT64_MAX if there is none.
+  uint64_t OldestEmulated(Peer& peer);
+  // Makes the next piece of an operation whose memory is not registered; false: no buffer.
+  bool Bounce(uint32_t whole, Op& piece);
+  // A piece is over: its slot goes, and its operation's is returned.
+  uint32_t EndPiece(uint32_t index, Event::Result result);
+  void FreePiece(uint32_t index);
+  // An emulated atomic has another step to take.
+  void HandOverAgain(Peer& peer, uint32_t index);
   void PollEvents();
   void OnCompleted(const Event& event);
   void OnMembershipChange();
@@ -127,6 +145,7 @@ class Engine::Impl {
   const std::unique_ptr<Transport> transport_;
   const NodeView node_;
   const Directory directory_;
+  const std::vector<RegisteredMemory> registered_;
   const int spins_;  // Before a wait yields.
 
   // ledger_.in_use(), and kAnyError once a flush may have to report one: for a look without the
@@ -144,6 +163,8 @@ class Engine::Impl {
   uint32_t seen_changes_ = 0;   // Of the membership.
   bool any_error_ = false;      // A peer is gone, or errors_ ever got one.
   bool completed_ = false;      // Something was, since waiters were last told.
+
+  std::optional<ServiceThread> service_;
 };
 
 }  // namespace weft

@@ -46,7 +46,7 @@ void Ledger::Remove(LaneQueue& queue, uint32_t index) {
   const Slot& slot = slots_[index];
   (slot.previous == kNone ? queue.head : slots_[slot.previous].next) = slot.next;
   (slot.next == kNone ? queue.tail : slots_[slot.next].previous) = slot.previous;
-  if (queue.to_post == index) queue.to_post = slot.next;
+  if (queue.to_post == index) queue.to_post = NextToPost(slot.next);
 }
 
 }  // namespace weft

@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 
+#include "runtime/engine/emulated_atomics.h"
 #include "runtime/transport/transport.h"
 
 namespace weft {
@@ -44,6 +46,14 @@ struct Slot {
   uint64_t handed_over = 0;  // Bytes that the transport has accepted.
   uint32_t under_way = 0;    // Pieces whose events are yet to come.
   bool all_handed_over = false;
+  bool bounced = false;  // Its memory is not registered: its pieces have slots of their own.
+
+  // How an atomic that the transport lacks goes on; see runtime/engine/emulated_atomics.h.
+  std::optional<EmulatedAtomic> emulated;
+
+  // Of a piece of an operation whose memory is not registered: that operation's slot. The
+  // piece's memory is `staged`, and its place in the operation's `destination`.
+  uint32_t whole = UINT32_MAX;
 
   void* destination = nullptr;  // Where the result goes once it is there; the caller's.
   std::byte* staged = nullptr;  // Buffer of the staging pool that stands for the caller's.
@@ -89,6 +99,12 @@ class Ledger {
 
   void Append(LaneQueue& queue, uint32_t index);
   void Remove(LaneQueue& queue, uint32_t index);
+
+  // The next to hand over, from `index` on.
+  uint32_t NextToPost(uint32_t index) const {
+    while (index != kNone && slots_[index].all_handed_over) index = slots_[index].next;
+    return index;
+  }
 
   // The sequence of the oldest unfinished operation; UINT64_MAX if there is none.
   uint64_t Oldest(const LaneQueue& queue) const {

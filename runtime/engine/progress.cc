@@ -32,6 +32,13 @@ End EndOf(Event::Result result) {
   return End::kInternal;
 }
 
+// What the last step of an emulated atomic returned.
+uint64_t WordOf(const Slot& slot) {
+  uint64_t word;
+  std::memcpy(&word, slot.op.local, sizeof(word));
+  return word;
+}
+
 // The next piece of `slot`, of which `handed_over` bytes are already gone.
 Op NextPiece(const Slot& slot, uint64_t token, uint64_t handed_over, uint64_t max_length) {
   Op piece = slot.op;
@@ -137,17 +144,22 @@ bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
     uint64_t handed_over = ledger_[index].handed_over;
     while (count < kBurst && index != Ledger::kNone && MayStart(peer, lane, ledger_[index])) {
       const Slot& slot = ledger_[index];
-      burst[count] = NextPiece(slot, ledger_.Token(index), handed_over, max_length);
+      burst[count] = NextPiece(slot, ledger_.Token(index), handed_over,
+                               slot.bounced ? StagingPool::kBounceBytes : max_length);
+      if (slot.bounced && !Bounce(index, burst[count])) break;
       owner[count] = index;
       handed_over += burst[count++].length;
       if (handed_over == slot.op.length) {
-        index = slot.next;
+        index = ledger_.NextToPost(slot.next);
         handed_over = 0;
       }
     }
     if (count == 0) break;
 
     const size_t accepted = transport_->Post(peer.rank, {burst, count});
+    for (size_t i = accepted; i < count; ++i) {
+      if (ledger_[owner[i]].bounced) FreePiece(ledger_.FindToken(burst[i].token));
+    }
     for (size_t i = 0; i < accepted; ++i) {
       Slot& slot = ledger_[owner[i]];
       ++slot.under_way;
@@ -165,8 +177,54 @@ bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
 bool Engine::Impl::MayStart(Peer& peer, Lane lane, const Slot& slot) {
   const Lane other = lane == Lane::kSmall ? Lane::kBulk : Lane::kSmall;
   if (ledger_.Oldest(peer.queue(other)) < slot.fence) return false;
+  // The steps of an emulated atomic are posted one after the other, past a fence.
+  if (slot.fence > 0 && OldestEmulated(peer) < slot.fence) return false;
   return slot.op.ride == Ride::kNone || lane == Lane::kBulk ||
          ledger_.Oldest(peer.queue(Lane::kBulk)) > slot.sequence;
+}
+
+uint64_t Engine::Impl::OldestEmulated(Peer& peer) {
+  if (peer.emulated == 0) return UINT64_MAX;
+  uint32_t index = peer.queue(Lane::kSmall).head;
+  while (index != Ledger::kNone && !ledger_[index].emulated) index = ledger_[index].next;
+  return index == Ledger::kNone ? UINT64_MAX : ledger_[index].sequence;
+}
+
+bool Engine::Impl::Bounce(uint32_t whole, Op& piece) {
+  if (ledger_.full()) return false;
+  std::byte* const buffer = staging_.AllocateBounce();
+  if (buffer == nullptr) return false;
+  const uint32_t index = ledger_.Allocate();
+  Slot& slot = ledger_[index];
+  slot.whole = whole;
+  slot.staged = buffer;
+  if (piece.kind == Op::Kind::kPut) {
+    std::memcpy(buffer, piece.local, piece.length);
+  } else {
+    slot.destination = piece.local;
+  }
+  piece.local = buffer;
+  piece.local_key = staging_.KeyOf(buffer);
+  piece.token = ledger_.Token(index);
+  slot.op = piece;
+  return true;
+}
+
+void Engine::Impl::FreePiece(uint32_t index) {
+  staging_.Free(ledger_[index].staged);
+  ledger_.Free(index);
+  UpdateUnsettled();
+}
+
+uint32_t Engine::Impl::EndPiece(uint32_t index, Event::Result result) {
+  const Slot& piece = ledger_[index];
+  const uint32_t whole = piece.whole;
+  // The caller's memory is ours until its operation is over, or given up.
+  if (result == Event::Result::kOk && piece.destination != nullptr && !ledger_[whole].late) {
+    std::memcpy(piece.destination, piece.staged, piece.op.length);
+  }
+  FreePiece(index);
+  return whole;
 }
 
 void Engine::Impl::PollEvents() {
@@ -190,8 +248,9 @@ void Engine::Impl::PollEvents() {
 }
 
 void Engine::Impl::OnCompleted(const Event& event) {
-  const uint32_t index = ledger_.FindToken(event.token);
+  uint32_t index = ledger_.FindToken(event.token);
   if (index == Ledger::kNone) return;
+  if (ledger_[index].whole != Ledger::kNone) index = EndPiece(index, event.result);
   Slot& slot = ledger_[index];
   if (slot.state != Slot::State::kUnfinished || slot.under_way == 0) return;
   Peer& peer = PeerOf(event.peer);
@@ -206,7 +265,23 @@ void Engine::Impl::OnCompleted(const Event& event) {
     if (slot.end == End::kOk) slot.end = EndOf(event.result);
     StopHandingOver(peer, index);
   }
+  if (slot.emulated && slot.end == End::kOk && !slot.late && !peer.gone &&
+      !slot.emulated->Advance(WordOf(slot), slot.op)) {
+    HandOverAgain(peer, index);
+    return;
+  }
   if (slot.all_handed_over && slot.under_way == 0) Complete(peer, index);
+}
+
+void Engine::Impl::HandOverAgain(Peer& peer, uint32_t index) {
+  Slot& slot = ledger_[index];
+  slot.handed_over = 0;
+  slot.all_handed_over = false;
+  LaneQueue& queue = peer.queue(slot.lane);
+  if (queue.to_post == Ledger::kNone || ledger_[queue.to_post].sequence > slot.sequence) {
+    queue.to_post = index;
+  }
+  if (!std::exchange(peer.in_backlog, true)) backlog_.push_back(&peer);
 }
 
 void Engine::Impl::OnMembershipChange() {
@@ -242,13 +317,14 @@ void Engine::Impl::StopHandingOver(Peer& peer, uint32_t index) {
   Slot& slot = ledger_[index];
   slot.all_handed_over = true;
   LaneQueue& queue = peer.queue(slot.lane);
-  if (queue.to_post == index) queue.to_post = slot.next;
+  if (queue.to_post == index) queue.to_post = ledger_.NextToPost(slot.next);
 }
 
 void Engine::Impl::Complete(Peer& peer, uint32_t index) {
   Slot& slot = ledger_[index];
   ledger_.Remove(peer.queue(slot.lane), index);
   slot.state = Slot::State::kDone;
+  if (slot.emulated) --peer.emulated;
   completed_ = true;
   if (!slot.posted && !slot.late) return;  // Finish does the rest.
   if (!slot.late) {
@@ -272,7 +348,8 @@ void Engine::Impl::GiveUp(Peer& peer, uint32_t index) {
 void Engine::Impl::CopyResult(const Slot& slot) {
   if (slot.destination == nullptr || slot.op.length == 0) return;
   const void* result = slot.staged != nullptr ? static_cast<const void*>(slot.staged) : &slot.value;
-  std::memcpy(slot.destination, result, slot.op.length);
+  const uint64_t old = slot.emulated ? slot.emulated->old() : 0;
+  std::memcpy(slot.destination, slot.emulated ? &old : result, slot.op.length);
 }
 
 void Engine::Impl::Release(uint32_t index) {

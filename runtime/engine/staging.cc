@@ -23,6 +23,22 @@ bool StagingPool::Buffers::Owns(const std::byte* buffer) const {
   return not_after(memory_.get(), buffer) && !not_after(memory_.get() + bytes_ * count_, buffer);
 }
 
+absl::Status StagingPool::Buffers::Register(Transport& transport) {
+  if (registration_ != nullptr) return absl::OkStatus();
+  auto registration = transport.Register(
+      {.kind = Segment::Kind::kLocal, .bytes = {memory_.get(), bytes_ * count_}});
+  if (!registration.ok()) return registration.status();
+  registration_ = *std::move(registration);
+  return absl::OkStatus();
+}
+
+absl::Status StagingPool::Register(Transport& transport) {
+  absl::Status status = small_.Register(transport);
+  status.Update(large_.Register(transport));
+  status.Update(bounce_.Register(transport));
+  return status;
+}
+
 std::byte* StagingPool::Allocate(size_t bytes) {
   if (bytes <= kSmallBytes) {
     if (std::byte* const buffer = small_.Allocate()) return buffer;
@@ -30,6 +46,12 @@ std::byte* StagingPool::Allocate(size_t bytes) {
   return bytes <= kLargeBytes ? large_.Allocate() : nullptr;
 }
 
-void StagingPool::Free(std::byte* buffer) { (small_.Owns(buffer) ? small_ : large_).Free(buffer); }
+const StagingPool::Buffers& StagingPool::SetOf(const std::byte* buffer) const {
+  return small_.Owns(buffer) ? small_ : large_.Owns(buffer) ? large_ : bounce_;
+}
+
+void StagingPool::Free(std::byte* buffer) {
+  const_cast<Buffers&>(SetOf(buffer)).Free(buffer);  // One of ours, which are not const.
+}
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // Runtime memory that stands for the caller's while an operation is under way,
-// so that one that is late never touches the caller's. Two bounded sets of
-// buffers, of one size each; a buffer's memory is committed when first used.
+// so that one that is late never touches the caller's, and so that a transport
+// that reaches only registered memory reaches it. Bounded sets of buffers, of one
+// size each; a buffer's memory is committed when first used, or registered.
 //
 // Owns the buffers. Not thread-safe: guarded by the Engine's lock.
 #ifndef WEFT_RUNTIME_ENGINE_STAGING_H_
@@ -11,6 +12,9 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "runtime/transport/transport.h"
+
 namespace weft {
 
 class StagingPool {
@@ -19,29 +23,44 @@ class StagingPool {
   static constexpr size_t kSmallBuffers = 2048;
   static constexpr size_t kLargeBytes = 16 * 1024;
   static constexpr size_t kLargeBuffers = 128;
+  // For the pieces of what is longer, where it lies in memory that is not registered.
+  static constexpr size_t kBounceBytes = 256 * 1024;
+  static constexpr size_t kBounceBuffers = 16;
+
+  // Makes `transport` reach all buffers, from now on.
+  absl::Status Register(Transport& transport);
 
   // A buffer of at least `bytes`, at most kLargeBytes; null when none is free.
   std::byte* Allocate(size_t bytes);
+  std::byte* AllocateBounce() { return bounce_.Allocate(); }
   void Free(std::byte* buffer);
+  // For Op::local_key; 0 where nothing was registered.
+  uint32_t KeyOf(const std::byte* buffer) const { return SetOf(buffer).key(); }
 
  private:
   class Buffers {
    public:
     Buffers(size_t bytes, size_t count);
+    absl::Status Register(Transport& transport);
     std::byte* Allocate();
     bool Owns(const std::byte* buffer) const;
+    uint32_t key() const { return registration_ == nullptr ? 0 : registration_->local_key(); }
     void Free(std::byte* buffer) { free_.push_back(buffer); }
 
    private:
     const size_t bytes_;
     const size_t count_;
     const std::unique_ptr<std::byte[]> memory_;
+    std::unique_ptr<Registration> registration_;
     size_t touched_ = 0;  // Buffers below were handed out before.
     std::vector<std::byte*> free_;
   };
 
+  const Buffers& SetOf(const std::byte* buffer) const;
+
   Buffers small_{kSmallBytes, kSmallBuffers};
   Buffers large_{kLargeBytes, kLargeBuffers};
+  Buffers bounce_{kBounceBytes, kBounceBuffers};
 };
 
 }  // namespace weft

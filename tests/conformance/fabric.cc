@@ -11,16 +11,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
+#include "absl/strings/str_split.h"
 #include "runtime/transport/fault/fault_transport.h"
 #include "runtime/transport/shm/shm_transport.h"
+#include "runtime/transport/verbs/verbs_transport.h"
 #include "tests/support/test_node.h"
 
 namespace weft {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Minutes(2);
+// What is longer is a bad length on purpose.
+constexpr uint64_t kMaxLocalBytes = uint64_t{1} << 33;
 
 std::vector<Fabric> AsThreadsAndProcesses(const std::string& name,
                                           const Fabric::MakeTransport& make) {
@@ -31,6 +36,20 @@ std::vector<Fabric> AsThreadsAndProcesses(const std::string& name,
 uint64_t MoreSeeds() {
   const char* const text = std::getenv("WEFT_SEEDS");
   return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+std::unique_ptr<Transport> OnDeviceInTurn(const NodeView& node) {
+  const char* const devices = std::getenv("RDMA_DEVICES");
+  const std::vector<std::string> names =
+      absl::StrSplit(devices == nullptr ? "" : devices, ' ', absl::SkipEmpty());
+  const absl::StatusOr<const VerbsLibrary*> library = VerbsLibrary::Load();
+  EXPECT_TRUE(library.ok()) << library.status();
+  if (!library.ok()) throw RankStopped();
+  auto transport = VerbsTransport::Create(
+      **library, names.empty() ? "" : names[node.rank % names.size()], node);
+  EXPECT_TRUE(transport.ok()) << transport.status();
+  if (!transport.ok()) throw RankStopped();
+  return *std::move(transport);
 }
 
 // The board of one run, in memory that forked children share.
@@ -135,6 +154,12 @@ Fabric Fabric::With(const FaultOptions& options) const {
 }
 
 std::vector<Fabric> BareFabrics() {
+  const char* const chosen = std::getenv("WEFT_CONFORMANCE");
+  if (chosen != nullptr && std::string_view(chosen) == "verbs") {
+    std::vector<Fabric> fabrics = AsThreadsAndProcesses("Verbs", OnDeviceInTurn);
+    for (Fabric& fabric : fabrics) fabric.bare = false;
+    return fabrics;
+  }
   return AsThreadsAndProcesses("Shm", [](const NodeView& node) -> std::unique_ptr<Transport> {
     return std::make_unique<ShmTransport>(node);
   });
@@ -219,6 +244,12 @@ std::unique_ptr<Transport> RankBase::MakeTransport() {
   return transport;
 }
 
+std::vector<Engine::RegisteredMemory> RankBase::registered() const {
+  return {{.bytes = {slab(), node_.slab_bytes}, .local_key = registrations_[0]->local_key()},
+          {.bytes = {reinterpret_cast<std::byte*>(&node_.control(rank())), kControlBytes},
+           .local_key = registrations_[1]->local_key()}};
+}
+
 PeerCard RankBase::CardOf(Rank rank) const {
   const Board::Card& card = board_.cards[rank];
   const auto part = [&](size_t i) { return std::string(card.bytes[i], card.length[i]); };
@@ -227,6 +258,7 @@ PeerCard RankBase::CardOf(Rank rank) const {
 
 void TransportRank::Connect() {
   transport_ = MakeTransport();
+  if (transport_->caps().needs_service) service_.emplace(*transport_);
   for (Rank peer = 0; peer < size(); ++peer) {
     const PeerCard card = CardOf(peer);
     const auto slab = transport_->Import(peer, card.slab_key);
@@ -262,9 +294,37 @@ void TransportRank::ConnectAgain(Rank peer) {
   });
 }
 
+uint32_t TransportRank::LocalKey(void* memory, uint64_t length) {
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory) / kPage * kPage;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(memory) + length;
+  std::unique_ptr<Registration>& found = local_[begin];
+  // The largest that ever began on this page.
+  if (found == nullptr || length_[begin] < end - begin) {
+    length_[begin] = end - begin;
+    auto registration = transport_->Register(
+        {.kind = Segment::Kind::kLocal,
+         .bytes = {reinterpret_cast<std::byte*>(begin), end - begin}});
+    EXPECT_TRUE(registration.ok()) << registration.status();
+    if (!registration.ok()) throw RankStopped();
+    // Operations that name the former key may be under way.
+    if (found != nullptr) former_.push_back(std::move(found));
+    found = *std::move(registration);
+  }
+  return found->local_key();
+}
+
+bool TransportRank::TryPost(Rank peer, Op op) {
+  if (transport_->caps().needs_registered_source && op.local != nullptr && op.length > 0 &&
+      op.length <= kMaxLocalBytes) {
+    op.local_key = LocalKey(op.local, op.length);
+  }
+  return transport_->Post(peer, {&op, 1}) == 1;
+}
+
 void TransportRank::Post(Rank peer, const Op& op) {
   WaitFor([&] {
-    if (transport_->Post(peer, {&op, 1}) == 1) return true;
+    if (TryPost(peer, op)) return true;
     Poll();
     return false;
   });
@@ -290,9 +350,16 @@ Event::Result TransportRank::Run(Rank peer, Op op) {
 }
 
 void EngineRank::MakeEngine() {
+  std::unique_ptr<Transport> transport = MakeTransport();
+  const bool eager = transport->caps().connects_eagerly;
   engine_ = std::make_unique<Engine>(
-      MakeTransport(), node(),
-      [this](Rank peer) -> absl::StatusOr<PeerCard> { return CardOf(peer); });
+      std::move(transport), node(),
+      [this](Rank peer) -> absl::StatusOr<PeerCard> { return CardOf(peer); }, registered());
+  if (!eager) return;
+  const absl::Status connected = engine_->ConnectAll(Soon());
+  EXPECT_TRUE(connected.ok()) << connected;
+  if (!connected.ok()) throw RankStopped();
+  Meet();
 }
 
 absl::Status EngineRank::Put(Rank peer, uint64_t offset, const void* source, uint64_t length) {

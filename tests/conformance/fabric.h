@@ -3,15 +3,18 @@
 // program that every rank runs (SPMD), given what a rank has: its transport or
 // its Engine, and a way to meet the others that is not under test.
 //
-// Adding a transport is one line in Fabrics(). A rank that ends with a failed
+// Adding a transport is one line in BareFabrics(). WEFT_CONFORMANCE=verbs runs all on RDMA
+// devices, in the place of shared memory: on those that RDMA_DEVICES names, in turn. A rank that ends with a failed
 // assertion stops the others at their next Meet, so that nothing hangs.
 #ifndef WEFT_TESTS_CONFORMANCE_FABRIC_H_
 #define WEFT_TESTS_CONFORMANCE_FABRIC_H_
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -19,6 +22,7 @@
 
 #include "runtime/base/node_view.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/service_thread.h"
 #include "runtime/transport/fault/fault_options.h"
 #include "runtime/transport/transport.h"
 
@@ -32,7 +36,7 @@ struct Fabric {
   std::string name;  // Of letters and digits only.
   MakeTransport make;
   bool processes = false;
-  bool bare = true;  // No fault decorator: large transfers are fast.
+  bool bare = true;  // Neither a fault decorator nor an emulated device: all is fast.
 
   // The same ranks over the same transport, but made worse like this.
   Fabric With(const FaultOptions& options) const;
@@ -93,6 +97,8 @@ class RankBase {
   // Makes the transport, registers this rank's segments, and tells the others.
   std::unique_ptr<Transport> MakeTransport();
   PeerCard CardOf(Rank rank) const;
+  // This rank's segments, as its transport has registered them.
+  std::vector<Engine::RegisteredMemory> registered() const;
 
  private:
   const Fabric& fabric_;
@@ -100,7 +106,7 @@ class RankBase {
   std::mutex& authority_mutex_;
   Board& board_;
   const NodeView node_;
-  std::vector<std::unique_ptr<Registration>> registrations_;
+  std::vector<std::unique_ptr<Registration>> registrations_;  // Of the slab and the control region.
 };
 
 // A rank that uses the bare Transport; connected to all.
@@ -117,6 +123,9 @@ class TransportRank : public RankBase {
 
   // Connects once more, and waits for it.
   void ConnectAgain(Rank peer);
+  // Posts, having registered the local memory where the transport needs that; false: the
+  // peer is full.
+  bool TryPost(Rank peer, Op op);
   // Posts, polling while the peer is full.
   void Post(Rank peer, const Op& op);
   // Polls, and keeps the events.
@@ -128,8 +137,13 @@ class TransportRank : public RankBase {
 
  private:
   void Connect();
+  uint32_t LocalKey(void* memory, uint64_t length);
 
   std::unique_ptr<Transport> transport_;
+  std::map<uintptr_t, std::unique_ptr<Registration>> local_;  // By page; and its length.
+  std::map<uintptr_t, uint64_t> length_;
+  std::vector<std::unique_ptr<Registration>> former_;
+  std::optional<ServiceThread> service_;
   std::vector<RemoteRegion> slabs_;
   std::vector<RemoteRegion> controls_;
   std::vector<Event> events_;  // Completions that nobody waited for yet.

@@ -3,6 +3,11 @@
 #include <arpa/inet.h>
 
 namespace weft {
+namespace {
+
+uint32_t OnWire(const Immediate& immediate) { return htonl(immediate.Encode()); }
+
+}  // namespace
 
 size_t WorkChain::RequestsOf(const Op& op) {
   switch (op.kind) {
@@ -75,15 +80,14 @@ void WorkChain::Add(const Op& op) {
   data.wr.rdma = {.remote_addr = remote, .rkey = key};
   Inline(data);
   if (counts) {
-    data.imm_data = htonl(
-        Immediate{Immediate::Kind::kCount, static_cast<uint32_t>(op.operand)}.Encode());
+    data.imm_data = OnWire({Immediate::Kind::kCount, static_cast<uint32_t>(op.operand)});
   }
   const uint64_t signal = op.region->base + op.compare;
   if (op.ride == Ride::kSetSignal) {
     AddWord(signal, key, op.operand);
     ibv_send_wr& word = requests_[size_ - 1];
     word.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    word.imm_data = htonl(Immediate{Immediate::Kind::kWake, 0}.Encode());
+    word.imm_data = OnWire({Immediate::Kind::kWake, 0});
   } else if (op.ride == Ride::kAddSignal) {
     ibv_send_wr& add = Append(IBV_WR_ATOMIC_FETCH_AND_ADD, scratch_.at, 8, scratch_.key);
     add.wr.atomic = {.remote_addr = signal, .compare_add = op.operand, .swap = 0, .rkey = key};
@@ -93,7 +97,7 @@ void WorkChain::Add(const Op& op) {
 
 void WorkChain::AddImmediate(const Immediate& immediate) {
   ibv_send_wr& request = Append(IBV_WR_RDMA_WRITE_WITH_IMM, nullptr, 0, 0);
-  request.imm_data = htonl(immediate.Encode());
+  request.imm_data = OnWire(immediate);
   Inline(request);
 }
 

@@ -1,0 +1,47 @@
+// The thread that answers a transport's peers while the program computes. It sleeps
+// until the transport has something; see Transport::Serve.
+//
+// The transport must outlive it. Destruction waits for it to end, some tens of
+// milliseconds at most.
+#ifndef WEFT_RUNTIME_ENGINE_SERVICE_THREAD_H_
+#define WEFT_RUNTIME_ENGINE_SERVICE_THREAD_H_
+
+#include <signal.h>
+
+#include <atomic>
+#include <thread>
+
+#include "runtime/base/deadline.h"
+#include "runtime/transport/transport.h"
+
+namespace weft {
+
+class ServiceThread {
+ public:
+  explicit ServiceThread(Transport& transport) : transport_(transport) {
+    // Signals are for the program's own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] {
+      while (!stop_.load(std::memory_order_relaxed)) {
+        transport_.Serve(Deadline::After(absl::Milliseconds(20)));
+      }
+    });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  ServiceThread(const ServiceThread&) = delete;
+  ServiceThread& operator=(const ServiceThread&) = delete;
+  ~ServiceThread() {
+    stop_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
+
+ private:
+  Transport& transport_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_ENGINE_SERVICE_THREAD_H_
