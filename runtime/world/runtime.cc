@@ -5,10 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/waiter.h"
-#include "runtime/transport/fault/fault_transport.h"
-#include "runtime/transport/shm/shm_transport.h"
 #include "runtime/world/peer_card.h"
 #include "runtime/world/process.h"
+#include "runtime/world/transports.h"
 
 namespace weft::internal {
 namespace {
@@ -50,18 +49,16 @@ absl::Status Runtime::Connect() {
   memory_ = *std::move(memory);
   node_ = memory_->view();
 
-  std::unique_ptr<Transport> transport = std::make_unique<ShmTransport>(node_);
-  if (settings_.fault_seed.has_value()) {
-    transport = std::make_unique<FaultTransport>(std::move(transport),
-                                                 FaultOptions::FromSeed(*settings_.fault_seed));
-  }
+  auto made = MakeTransport(settings_, node_);
+  if (!made.ok()) return made.status();
+  std::unique_ptr<Transport> transport = *std::move(made);
   PeerCard card = {.address = transport->Address(), .slab_key = {}, .control_key = {}};
-  auto slab = transport->Register(
-      {.kind = Segment::Kind::kSlab, .bytes = {node_.slab(rank), node_.slab_bytes}});
+  const std::span<std::byte> slab_bytes(node_.slab(rank), node_.slab_bytes);
+  const std::span<std::byte> control_bytes(node_.control_base + rank * kControlBytes,
+                                           kControlBytes);
+  auto slab = transport->Register({.kind = Segment::Kind::kSlab, .bytes = slab_bytes});
   if (!slab.ok()) return slab.status();
-  auto control =
-      transport->Register({.kind = Segment::Kind::kControl,
-                           .bytes = {node_.control_base + rank * kControlBytes, kControlBytes}});
+  auto control = transport->Register({.kind = Segment::Kind::kControl, .bytes = control_bytes});
   if (!control.ok()) return control.status();
   slab_registration_ = *std::move(slab);
   control_registration_ = *std::move(control);
@@ -72,15 +69,24 @@ absl::Status Runtime::Connect() {
   }
   if (absl::Status all = bootstrap_->Fence(deadline); !all.ok()) return all;
 
+  const bool connects_eagerly = transport->caps().connects_eagerly;
   engine_ = std::make_unique<Engine>(
-      std::move(transport), node_, [this](Rank peer) -> absl::StatusOr<PeerCard> {
+      std::move(transport), node_,
+      [this](Rank peer) -> absl::StatusOr<PeerCard> {
         auto bytes = bootstrap_->Get(CardKey(peer), OperationDeadline());
         if (!bytes.ok()) return bytes.status();
         return DecodePeerCard(*bytes);
-      });
+      },
+      std::vector<Engine::RegisteredMemory>{
+          {.bytes = slab_bytes, .local_key = slab_registration_->local_key()},
+          {.bytes = control_bytes, .local_key = control_registration_->local_key()}});
+  if (connects_eagerly) {
+    if (absl::Status connected = engine_->ConnectAll(deadline); !connected.ok()) return connected;
+    if (absl::Status all = bootstrap_->Fence(deadline); !all.ok()) return all;
+  }
   Progress progress;
-  // Shared memory moves data without this process's help; the decorator does not.
-  if (settings_.fault_seed.has_value()) {
+  // Shared memory moves data without this process's help; all else does not.
+  if (!settings_.inlines()) {
     progress = {.step = [this] { engine_->Progress(); }, .every_ns = 100'000};
   }
   agreement_ = std::make_unique<Agreement>(node_, progress);
@@ -97,7 +103,7 @@ absl::Status Runtime::Connect() {
   for (Rank r = 0; r < size; ++r) {
     bias_[r + 1] = reinterpret_cast<uint64_t>(node_.slab(r)) - EncodeAddress(r, 0);
   }
-  reach_ = {.limit = settings_.fault_seed.has_value() ? no_limits : node_.membership->limit,
+  reach_ = {.limit = settings_.inlines() ? node_.membership->limit : no_limits,
             .bias = bias_.data(),
             .unsettled = &engine_->unsettled(),
             .dead = &node_.membership->dead,

@@ -126,6 +126,17 @@ absl::StatusOr<Settings> ResolveSettings(
     }
     settings.fault_seed = seed;
   }
+  if (const char* text = environment("WEFT_TRANSPORTS"); text != nullptr) {
+    const std::string_view name = text;
+    if (name != "shm" && name != "verbs") {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("WEFT_TRANSPORTS=%s: expected shm or verbs", text));
+    }
+    if (name == "verbs") settings.transport = Settings::TransportKind::kVerbs;
+  }
+  if (const char* text = environment("WEFT_VERBS_DEVICE"); text != nullptr) {
+    settings.verbs_device = text;
+  }
   return settings;
 }
 

@@ -156,7 +156,9 @@ TEST_P(EngineDeadline, ALateBulkTransferLeavesTheRestAlone) {
     EXPECT_TRUE(absl::IsDeadlineExceeded(self.engine().Finish(slow, Short())));
     gates[0].shut = false;
     const absl::Status doubt = self.engine().Finish(victim, EngineRank::Soon());
-    EXPECT_TRUE(absl::IsUnavailable(doubt) && IsInDoubt(doubt)) << doubt;
+    // Where bulk transfers go through memory of the runtime, the late one just goes on there.
+    EXPECT_TRUE(self.bounces() ? doubt.ok() : absl::IsUnavailable(doubt) && IsInDoubt(doubt))
+        << doubt;
     EXPECT_TRUE(self.engine().Finish(small, EngineRank::Soon()).ok());
     EXPECT_TRUE(self.engine().Finish(elsewhere, EngineRank::Soon()).ok());
     EXPECT_TRUE(self.Put(1, 64, late.data(), late.size()).ok());

@@ -352,6 +352,7 @@ Event::Result TransportRank::Run(Rank peer, Op op) {
 void EngineRank::MakeEngine() {
   std::unique_ptr<Transport> transport = MakeTransport();
   const bool eager = transport->caps().connects_eagerly;
+  bounces_ = transport->caps().needs_registered_source;
   engine_ = std::make_unique<Engine>(
       std::move(transport), node(),
       [this](Rank peer) -> absl::StatusOr<PeerCard> { return CardOf(peer); }, registered());

@@ -160,6 +160,8 @@ class EngineRank : public RankBase {
   }
 
   Engine& engine() { return *engine_; }
+  // Whether memory that is not registered goes through the Engine's own.
+  bool bounces() const { return bounces_; }
   // Long enough for anything that works, on any machine.
   static Deadline Soon() { return Deadline::After(absl::Seconds(100)); }
   absl::Status Put(Rank peer, uint64_t offset, const void* source, uint64_t length);
@@ -169,6 +171,7 @@ class EngineRank : public RankBase {
   void MakeEngine();
 
   std::unique_ptr<Engine> engine_;
+  bool bounces_ = false;
 };
 
 // Runs `program` on `size` ranks with slabs of `slab_bytes`, and fails the

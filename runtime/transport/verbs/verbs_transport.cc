@@ -34,9 +34,7 @@ Event::Result ResultOf(const ibv_wc& completion) {
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_REM_INV_REQ_ERR:
       return Event::Result::kInternal;
-    case IBV_WC_REM_ACCESS_ERR:  // Memory that the peer has given back.
-      return Event::Result::kBadAddress;
-    default:
+    default:  // Addresses were checked: access is denied by a peer whose memory is gone.
       return Event::Result::kPeerDown;
   }
 }
@@ -48,19 +46,21 @@ uint32_t FirstPacket(const PairEnd& end, uint32_t generation) {
 
 class VerbsRegistration final : public Registration {
  public:
-  VerbsRegistration(RegionHandle region, const MemoryKey& key)
-      : region_(std::move(region)), key_(key) {}
+  VerbsRegistration(std::shared_ptr<const VerbsDevice> device, RegionHandle region,
+                    const MemoryKey& key)
+      : device_(std::move(device)), region_(std::move(region)), key_(key) {}
   std::string key() const override { return EncodeMemoryKey(key_); }
   uint32_t local_key() const override { return region_->lkey; }
 
  private:
+  const std::shared_ptr<const VerbsDevice> device_;  // May outlive the transport.
   const RegionHandle region_;
   const MemoryKey key_;
 };
 
 }  // namespace
 
-VerbsTransport::VerbsTransport(VerbsDevice device, const NodeView& node)
+VerbsTransport::VerbsTransport(std::shared_ptr<const VerbsDevice> device, const NodeView& node)
     : device_(std::move(device)),
       node_(node),
       caps_({.name = "verbs",
@@ -68,8 +68,8 @@ VerbsTransport::VerbsTransport(VerbsDevice device, const NodeView& node)
              .needs_service = true,
              .connects_eagerly = true,
              .atomics = Atomics::kAddAndCompareSwap64,
-             .max_length = device_.port().max_message}),
-      sent_(nullptr, device_.library().destroy_cq) {}
+             .max_length = device_->port().max_message}),
+      sent_(nullptr, device_->library().destroy_cq) {}
 
 VerbsTransport::~VerbsTransport() = default;
 
@@ -83,13 +83,14 @@ absl::StatusOr<std::unique_ptr<VerbsTransport>> VerbsTransport::Create(const Ver
         absl::StrCat("queue pairs of ", node.size, " ranks cannot be exchanged through the "
                      "bootstrap: at most ", kMaxExchangedRanks));
   }
-  std::unique_ptr<VerbsTransport> transport(new VerbsTransport(*std::move(device), node));
+  std::unique_ptr<VerbsTransport> transport(
+      new VerbsTransport(std::make_shared<const VerbsDevice>(*std::move(device)), node));
   if (absl::Status made = transport->MakeQueues(); !made.ok()) return made;
   return transport;
 }
 
 absl::StatusOr<SendQueue> VerbsTransport::MakeSendQueue() {
-  auto pair = QueuePair::Create(device_,
+  auto pair = QueuePair::Create(*device_,
                                 {.sent = sent_.get(),
                                  .received = arrivals_->completions(),
                                  .receives = arrivals_->receives()},
@@ -100,21 +101,21 @@ absl::StatusOr<SendQueue> VerbsTransport::MakeSendQueue() {
 }
 
 absl::Status VerbsTransport::MakeQueues() {
-  const VerbsLibrary& library = device_.library();
+  const VerbsLibrary& library = device_->library();
   const uint32_t pairs = 2 * node_.size;
-  const auto max_cqe = static_cast<uint32_t>(device_.limits().max_cqe);
+  const auto max_cqe = static_cast<uint32_t>(device_->limits().max_cqe);
   depth_ = std::bit_floor(std::clamp(max_cqe / pairs, kMinDepth, kMaxDepth));
   max_under_way_ = std::min(max_cqe, pairs * depth_);
-  sent_ = CompletionQueueHandle(library.create_cq(device_.context(),
+  sent_ = CompletionQueueHandle(library.create_cq(device_->context(),
                                                   static_cast<int>(max_under_way_), nullptr,
                                                   nullptr, 0),
                                 library.destroy_cq);
   if (sent_ == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot create a completion queue of ",
-                                                     max_under_way_, " on ", device_.port().name(),
+                                                     max_under_way_, " on ", device_->port().name(),
                                                      ": ", strerror(errno)));
   }
-  auto arrivals = Arrivals::Create(device_, node_.size);
+  auto arrivals = Arrivals::Create(*device_, node_.size);
   if (!arrivals.ok()) return arrivals.status();
   arrivals_ = std::make_unique<Arrivals>(*std::move(arrivals));
 
@@ -123,7 +124,7 @@ absl::Status VerbsTransport::MakeQueues() {
                            -1, 0);
   if (words == MAP_FAILED) return absl::ResourceExhaustedError("no memory for the credits");
   words_ = Mapping(words, bytes);
-  auto region = device_.Register({words_.get(), bytes},
+  auto region = device_->Register({words_.get(), bytes},
                                  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   if (!region.ok()) return region.status();
   words_region_ = std::make_unique<RegionHandle>(*std::move(region));
@@ -151,19 +152,19 @@ absl::StatusOr<std::unique_ptr<Registration>> VerbsTransport::Register(const Seg
   int access = IBV_ACCESS_LOCAL_WRITE;
   if (segment.kind != Segment::Kind::kLocal) {
     access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-    if (device_.limits().atomic_cap != IBV_ATOMIC_NONE) access |= IBV_ACCESS_REMOTE_ATOMIC;
+    if (device_->limits().atomic_cap != IBV_ATOMIC_NONE) access |= IBV_ACCESS_REMOTE_ATOMIC;
   }
-  auto region = device_.Register(segment.bytes, access);
+  auto region = device_->Register(segment.bytes, access);
   if (!region.ok()) return region.status();
   const MemoryKey key = {.rank = node_.rank,
                          .base = reinterpret_cast<uint64_t>(segment.bytes.data()),
                          .length = segment.bytes.size(),
                          .key = (*region)->rkey};
-  return std::make_unique<VerbsRegistration>(*std::move(region), key);
+  return std::make_unique<VerbsRegistration>(device_, *std::move(region), key);
 }
 
 std::string VerbsTransport::Address() const {
-  const VerbsPort& port = device_.port();
+  const VerbsPort& port = device_->port();
   VerbsAddress address = {
       .rank = node_.rank,
       .port = {.ethernet = port.ethernet,
@@ -171,7 +172,7 @@ std::string VerbsTransport::Address() const {
                .gid = port.gid,
                .mtu = port.mtu,
                .max_reads =
-                   static_cast<uint8_t>(std::clamp(device_.limits().max_qp_rd_atom, 1, UINT8_MAX))},
+                   static_cast<uint8_t>(std::clamp(device_->limits().max_qp_rd_atom, 1, UINT8_MAX))},
       .credits = {.rank = node_.rank,
                   .base = reinterpret_cast<uint64_t>(words_.get()),
                   .length = words_.bytes(),
@@ -327,7 +328,7 @@ bool VerbsTransport::PostChain(Peer& peer, Lane lane, WorkChain& chain) {
   ibv_send_wr* refused = nullptr;
   under_way_ += static_cast<uint32_t>(chain.size());
   ibv_send_wr* const first = chain.Close();
-  if (device_.library().post_send(queue.pair().get(), first, &refused) == 0) return true;
+  if (device_->library().post_send(queue.pair().get(), first, &refused) == 0) return true;
   // There was room, so the queue pair or the device is broken. What was refused has no
   // completion.
   uint32_t count = 0;
@@ -350,7 +351,7 @@ void VerbsTransport::ReapSent() {
   ibv_wc completions[kBatch];
   int n;
   do {
-    n = device_.library().poll_cq(sent_.get(), kBatch, completions);
+    n = device_->library().poll_cq(sent_.get(), kBatch, completions);
     for (int i = 0; i < n; ++i) OnSent(completions[i]);
   } while (n == kBatch);
 }

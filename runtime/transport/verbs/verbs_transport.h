@@ -87,7 +87,7 @@ class VerbsTransport final : public Transport {
     bool broken[2] = {};  // By Lane: an operation failed there; see MendBroken.
   };
 
-  VerbsTransport(VerbsDevice device, const NodeView& node);
+  VerbsTransport(std::shared_ptr<const VerbsDevice> device, const NodeView& node);
 
   absl::Status MakeQueues();
   absl::StatusOr<SendQueue> MakeSendQueue();
@@ -122,7 +122,7 @@ class VerbsTransport final : public Transport {
   void End(Rank peer, uint64_t token, Event::Result result);
   void Tell(const Event& event) { ready_.push_back(event); }
 
-  const VerbsDevice device_;
+  const std::shared_ptr<const VerbsDevice> device_;  // Shared with the registrations.
   const NodeView node_;
   Caps caps_;
   uint32_t depth_ = 0;            // Of each queue pair.
