@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Counts single test cases in Bazel's build event files; prints 'N passed, N failed'.
 
-  tools/count_tests.py [--failed=WHAT]... EVENTS.json...
+  tools/count_tests.py [--failed=WHAT]... [--reports=FOLDER]... [EVENTS.json]...
 
 The cases are those of each test.xml (GoogleTest writes one per shard). What fails
 without a failed case (a crash, a time-out, a target that does not build, a run
-that ended early) counts as one failure, as does each --failed. The exit status is 0
+that ended early) counts as one failure, as does each --failed. A folder of reports
+(NAME.xml, of tests that Bazel did not run) is counted, too. The exit status is 0
 only when something passed and nothing failed.
 """
 import argparse
 import json
 import os
+import pathlib
 import sys
 import urllib.parse
 import xml.etree.ElementTree as ET
@@ -87,14 +89,31 @@ def count_run(path):
     return passed, failures, skipped
 
 
+def count_reports(folder):
+    """Returns (passed, failures, skipped) of a folder of reports."""
+    passed, failures, skipped = 0, [], 0
+    stage = os.path.basename(folder)
+    for path in sorted(pathlib.Path(folder).rglob("*.xml")):
+        name = path.relative_to(folder).with_suffix("")
+        case_passed, case_failed, case_skipped = count_cases(path)
+        if not case_passed + case_skipped and not case_failed:
+            case_failed = ["no test case"]
+        passed += case_passed
+        skipped += case_skipped
+        failures += ["%s: %s: %s" % (stage, name, case) for case in case_failed]
+    if not passed and not failures:
+        failures.append("%s: no test ran" % stage)
+    return passed, failures, skipped
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--failed", action="append", default=[])
+    parser.add_argument("--reports", action="append", default=[])
     parser.add_argument("events", nargs="*")
     args = parser.parse_args()
     passed, failures, skipped = 0, list(args.failed), 0
-    for path in args.events:
-        counts = count_run(path)
+    for counts in [*map(count_run, args.events), *map(count_reports, args.reports)]:
         passed += counts[0]
         failures += counts[1]
         skipped += counts[2]

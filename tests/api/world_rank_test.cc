@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -22,7 +21,7 @@ Rank Right() { return (TheWorld().rank() + 1) % TheWorld().size(); }
 Rank Left() { return (TheWorld().rank() + TheWorld().size() - 1) % TheWorld().size(); }
 
 // How often to repeat what is to be repeated a lot; less where every operation is delayed.
-uint64_t Times(uint64_t times) { return std::getenv("WEFT_FAULT") == nullptr ? times : times / 50; }
+uint64_t Times(uint64_t times) { return testing::OperationsAreSlow() ? times / 50 : times; }
 
 #define ASSERT_OK(expression) ASSERT_EQ((expression), absl::OkStatus())
 #define EXPECT_OK(expression) EXPECT_EQ((expression), absl::OkStatus())

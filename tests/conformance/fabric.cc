@@ -117,6 +117,7 @@ class Run {
       RankType self(fabric_, node_, mutex_, *board_, rank);
       program_(self);
       over = true;
+      self.End();
     } catch (const RankStopped&) {
     }
     if (testing::Test::HasFailure() || (!over && !(*board_).died[rank])) (*board_).failed = true;
@@ -210,6 +211,16 @@ void RankBase::Meet() {
     return;
   }
   WaitFor([&] { return board_.generation != generation; });
+}
+
+void RankBase::End() {
+  board_.over[rank()] = true;
+  WaitFor([&] {
+    for (Rank r = 0; r < size(); ++r) {
+      if (!board_.over[r] && !board_.died[r]) return false;
+    }
+    return true;
+  });
 }
 
 void RankBase::Die() {

@@ -63,6 +63,7 @@ struct Board {
   std::atomic<uint32_t> generation;
   std::atomic<bool> failed;
   std::atomic<bool> died[kMaxRanks];  // By its own Die.
+  std::atomic<bool> over[kMaxRanks];  // Its program is.
   std::atomic<uint64_t> words[64];    // For the case's use.
 };
 
@@ -90,6 +91,9 @@ class RankBase {
   std::atomic<uint64_t>& word(size_t index) { return board_.words[index]; }
   // Polls `done`; throws RankStopped if a rank has failed or after two minutes.
   void WaitFor(const std::function<bool()>& done);
+  // Waits until the programs of all that live are over: only then may what the others
+  // reach be taken from them.
+  void End();
   // This rank dies: as a process by SIGKILL, as a thread by the membership alone.
   [[noreturn]] void Die();
 

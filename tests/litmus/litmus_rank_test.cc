@@ -157,7 +157,8 @@ TEST_F(Litmus, R4SingleValuesAreWhole) {
   const Rank me = TheWorld().rank();
   ExpectWhole<uint64_t>(Word(Right(), 0), Word(me, 0));
   ExpectWhole<uint32_t>(Word(Right(), 1), Word(me, 1));
-  ExpectWhole<uint16_t>(Word(Right(), 2), Word(me, 2));
+  // Soft devices copy two bytes one by one; docs/verbs.md.
+  if (!testing::OverSoftRdma()) ExpectWhole<uint16_t>(Word(Right(), 2), Word(me, 2));
   ExpectWhole<uint8_t>(Word(Right(), 3), Word(me, 3));
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 #include <span>
 #include <vector>
@@ -22,7 +21,7 @@ constexpr uint64_t kSlabBytes = uint64_t{256} << 20;  // The default.
 constexpr size_t kBufferBytes = 4096;
 
 // Out of line each operation takes a while.
-int Rounds() { return std::getenv("WEFT_FAULT") == nullptr ? 300'000 : 3'000; }
+int Rounds() { return testing::OperationsAreSlow() ? 3'000 : 300'000; }
 
 class Generator {
  public:

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 #include <span>
 #include <vector>
@@ -38,7 +37,7 @@ class Sizes {
 uint64_t Pattern(uint64_t round, size_t word) { return (round << 20 | word) * 0x9e3779b97f4a7c15; }
 
 TEST(Case04NotifyAfterData, EveryBlockIsWholeWhenItsNotificationIsThere) {
-  const uint64_t rounds = std::getenv("WEFT_FAULT") == nullptr ? 50'000 : 1'000;
+  const uint64_t rounds = testing::OperationsAreSlow() ? 1'000 : 50'000;
   auto blocks = Symmetric<uint64_t>::Create(TheWorld(), kMaxWords);
   auto arrived = NotificationCounter::Create(TheWorld());
   auto consumed = NotificationCounter::Create(TheWorld());

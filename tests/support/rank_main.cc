@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
+#include <string_view>
 
 #include "tests/support/rank_test.h"
 
@@ -48,6 +50,13 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 World& TheWorld() { return *the_world; }
+
+bool OverSoftRdma() {
+  const char* const transports = std::getenv("WEFT_TRANSPORTS");
+  return transports != nullptr && std::string_view(transports) == "verbs";
+}
+
+bool OperationsAreSlow() { return std::getenv("WEFT_FAULT") != nullptr || OverSoftRdma(); }
 
 }  // namespace weft::testing
 

@@ -11,5 +11,11 @@ namespace weft::testing {
 // The world that rank_main joined.
 World& TheWorld();
 
+// Whether the job runs over RDMA (WEFT_TRANSPORTS=verbs): in the tests, over a soft device.
+bool OverSoftRdma();
+// Whether an operation takes microseconds: delayed on purpose (WEFT_FAULT), or on its way
+// through a soft device.
+bool OperationsAreSlow();
+
 }  // namespace weft::testing
 #endif  // WEFT_TESTS_SUPPORT_RANK_TEST_H_

@@ -42,6 +42,7 @@ class Arrivals {
   ibv_srq* receives() const { return receives_.get(); }
   // What arrives at that queue pair is from `peer`.
   void Expect(uint32_t pair_number, Rank peer) { peer_of_[pair_number] = peer; }
+  void Forget(uint32_t pair_number) { peer_of_.erase(pair_number); }
 
   // Takes in what has arrived, at most `arrivals.size()`, and makes up for the receives
   // that it took. Failed receives belong to queue pairs that are gone.

@@ -127,17 +127,4 @@ absl::Status QueuePair::Connect(const RemotePort& port, const PairEnd& end, uint
   return ReadyToSend(port, first_packet);
 }
 
-void QueuePair::Fail() {
-  ibv_qp_attr attributes = {};
-  attributes.qp_state = IBV_QPS_ERR;
-  Modify(attributes, 0, "stop").IgnoreError();  // It has stopped already, or the device is gone.
-}
-
-absl::Status QueuePair::Renew() {
-  ibv_qp_attr attributes = {};
-  attributes.qp_state = IBV_QPS_RESET;
-  if (absl::Status status = Modify(attributes, 0, "new"); !status.ok()) return status;
-  return Initialize();
-}
-
 }  // namespace weft

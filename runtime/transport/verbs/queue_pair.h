@@ -3,8 +3,9 @@
 // It is created (RESET), told its port and what peers may do (INIT), told where
 // its peer is, after which it answers (ready to receive), and told how to repeat
 // what gets lost, after which it may send (ready to send). Both ends must have
-// made the third step before either sends. An error on either side, or Fail, ends
-// it: all that is under way comes back as flushed. docs/verbs.md tells the story.
+// made the third step before either sends. An error on either side ends it: all
+// that is under way comes back as flushed, and a new pair must be made.
+// docs/verbs.md tells the story.
 //
 // Used by one thread at a time.
 #ifndef WEFT_RUNTIME_TRANSPORT_VERBS_QUEUE_PAIR_H_
@@ -60,14 +61,8 @@ class QueuePair {
   // receive, then to send.
   absl::Status Connect(const RemotePort& port, const PairEnd& end, uint32_t first_packet);
 
-  // Ends it for good; nothing is touched any more.
+  // Nothing of what is under way is touched any more, though nothing tells of it either.
   void Destroy() { pair_.reset(); }
-
-  // Ends all that is under way, on this side; the peer notices at its next operation.
-  void Fail();
-
-  // From any state back to awaiting its peer. Nothing may be under way.
-  absl::Status Renew();
 
  private:
   QueuePair(const VerbsDevice& device, QueuePairHandle pair, uint32_t max_inline);

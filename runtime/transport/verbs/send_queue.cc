@@ -18,7 +18,8 @@ void SendQueue::Complete(uint32_t position, Event::Result result, Ended ended) {
   }
 }
 
-void SendQueue::EndAll(Event::Result result, Ended ended) {
+void SendQueue::Destroy(Event::Result result, Ended ended) {
+  pair_.Destroy();
   while (head_ != tail_) {
     const uint64_t ended_token = token(head_++);
     if (ended_token != 0) ended(ended_token, result);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "runtime/transport/transport.h"
@@ -41,8 +42,10 @@ class SendQueue {
 
   // A completion of the request at `position`: those before it have succeeded.
   void Complete(uint32_t position, Event::Result result, Ended ended);
-  // No completion will come for what is under way.
-  void EndAll(Event::Result result, Ended ended);
+  // Ends what is under way, with the queue pair.
+  void Destroy(Event::Result result, Ended ended);
+  // Goes on with another, whose completions come behind all those of the one destroyed.
+  void Renew(QueuePair pair) { pair_ = std::move(pair); }
 
  private:
   QueuePair pair_;

@@ -19,8 +19,6 @@ namespace {
 constexpr uint32_t kMaxDepth = 256;
 constexpr uint32_t kMinDepth = 64;
 constexpr uint32_t kInlineBytes = 128;
-// How long what was told to stop may take to say that it has.
-constexpr absl::Duration kFlushPatience = absl::Seconds(2);
 // While somebody polls, the service thread looks this often whether that goes on.
 constexpr absl::Duration kWhilePolled = absl::Milliseconds(1);
 
@@ -39,9 +37,9 @@ Event::Result ResultOf(const ibv_wc& completion) {
   }
 }
 
-// Both sides can tell it from what they exchanged.
-uint32_t FirstPacket(const PairEnd& end, uint32_t generation) {
-  return (end.first_packet + generation * 0x3779b9) & 0xffffff;
+// Of a queue pair that replaces `end`: both sides can tell it.
+uint32_t FirstPacket(const PairEnd& end, uint32_t number) {
+  return (end.first_packet + number * 0x3779b9) & 0xffffff;
 }
 
 class VerbsRegistration final : public Registration {
@@ -89,15 +87,12 @@ absl::StatusOr<std::unique_ptr<VerbsTransport>> VerbsTransport::Create(const Ver
   return transport;
 }
 
-absl::StatusOr<SendQueue> VerbsTransport::MakeSendQueue() {
-  auto pair = QueuePair::Create(*device_,
-                                {.sent = sent_.get(),
-                                 .received = arrivals_->completions(),
-                                 .receives = arrivals_->receives()},
-                                {.depth = depth_, .max_inline = kInlineBytes});
-  if (!pair.ok()) return pair.status();
-  caps_.max_inline = pair->max_inline();
-  return SendQueue(*std::move(pair), depth_);
+absl::StatusOr<QueuePair> VerbsTransport::MakePair() {
+  return QueuePair::Create(*device_,
+                           {.sent = sent_.get(),
+                            .received = arrivals_->completions(),
+                            .receives = arrivals_->receives()},
+                           {.depth = depth_, .max_inline = kInlineBytes});
 }
 
 absl::Status VerbsTransport::MakeQueues() {
@@ -131,17 +126,18 @@ absl::Status VerbsTransport::MakeQueues() {
 
   ready_.reserve(kMaxTokens + pairs);
   for (Rank rank = 0; rank < node_.size; ++rank) {
-    auto small = MakeSendQueue();
+    auto small = MakePair();
     if (!small.ok()) return small.status();
-    auto bulk = MakeSendQueue();
+    auto bulk = MakePair();
     if (!bulk.ok()) return bulk.status();
-    arrivals_->Expect(small->pair().number(), rank);
-    arrivals_->Expect(bulk->pair().number(), rank);
-    auto peer = std::make_unique<Peer>(rank, *std::move(small), *std::move(bulk));
-    peer->first_packets = {
-        .small = {peer->queue(Lane::kSmall).pair().number(), RandomPacketNumber()},
-        .bulk = {peer->queue(Lane::kBulk).pair().number(), RandomPacketNumber()}};
-    peers_.push_back(std::move(peer));
+    arrivals_->Expect(small->number(), rank);
+    arrivals_->Expect(bulk->number(), rank);
+    caps_.max_inline = small->max_inline();
+    const VerbsAddress::Pairs ours = {.small = {small->number(), RandomPacketNumber()},
+                                      .bulk = {bulk->number(), RandomPacketNumber()}};
+    peers_.push_back(std::make_unique<Peer>(rank, SendQueue(*std::move(small), depth_),
+                                            SendQueue(*std::move(bulk), depth_)));
+    peers_.back()->ours = ours;
   }
   return absl::OkStatus();
 }
@@ -178,7 +174,7 @@ std::string VerbsTransport::Address() const {
                   .length = words_.bytes(),
                   .key = (*words_region_)->rkey},
       .pairs = {}};
-  for (const auto& peer : peers_) address.pairs.push_back(peer->first_packets);
+  for (const auto& peer : peers_) address.pairs.push_back(peer->ours);
   return EncodeVerbsAddress(address);
 }
 
@@ -213,7 +209,7 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
       const bool small = lane == Lane::kSmall;
       absl::Status connected = peer.queue(lane).pair().Connect(
           peer.port, small ? peer.ends.small : peer.ends.bulk,
-          (small ? peer.first_packets.small : peer.first_packets.bulk).first_packet);
+          (small ? peer.ours.small : peer.ours.bulk).first_packet);
       if (!connected.ok()) {
         return absl::Status(connected.code(),
                             absl::StrCat("to rank ", rank, ": ", connected.message()));
@@ -242,7 +238,7 @@ void VerbsTransport::Abandon(Rank rank, Lane lane) {
   Peer& peer = *peers_[rank];
   if (peer.state == Peer::State::kGone) return;
   if (lane == Lane::kBulk && peer.state == Peer::State::kConnected) {
-    RenewBulk(peer, peer.bulk_generation + 1);
+    BreakBulk(peer);
   } else if (lane == Lane::kSmall) {
     LosePeer(peer);
   }
@@ -379,7 +375,7 @@ void VerbsTransport::MendBroken() {
       if (small) {
         LosePeer(*peer);
       } else if (bulk) {
-        RenewBulk(*peer, peer->bulk_generation + 1);
+        BreakBulk(*peer);
       }
     }
   }
@@ -435,9 +431,6 @@ void VerbsTransport::OnArrival(Peer& peer, const Immediate& immediate) {
     case Immediate::Kind::kRenewBulk:
       OnRenewBulk(peer, immediate.value);
       return;  // Takes no credit.
-    case Immediate::Kind::kBulkIsNew:
-      if (immediate.value == peer.bulk_generation) peer.bulk_open = true;
-      return;
   }
   ++peer.immediates_taken;
   SendDue(peer);
@@ -455,14 +448,10 @@ void VerbsTransport::SendDue(Peer& peer) {
     peer.credits_returned = peer.immediates_taken;
   }
   if (peer.renewal_due) {
-    peer.renewal_due =
-        !SendImmediate(peer, {Immediate::Kind::kRenewBulk, peer.bulk_generation});
+    const uint32_t number = peer.queue(Lane::kBulk).pair().number();
+    peer.renewal_due = !SendImmediate(peer, {Immediate::Kind::kRenewBulk, number});
   }
-  if (peer.confirmation_due) {
-    peer.confirmation_due =
-        !SendImmediate(peer, {Immediate::Kind::kBulkIsNew, peer.bulk_generation});
-  }
-  any_due_ |= peer.renewal_due || peer.confirmation_due ||
+  any_due_ |= peer.renewal_due ||
               peer.immediates_taken - peer.credits_returned >= Arrivals::kCredits / 2;
 }
 
@@ -486,55 +475,53 @@ bool VerbsTransport::SendImmediate(Peer& peer, const Immediate& immediate) {
 
 // --- Lanes that end --------------------------------------------------------------------
 
-bool VerbsTransport::EndLane(Peer& peer, Lane lane) {
+void VerbsTransport::EndLane(Peer& peer, Lane lane) {
   SendQueue& queue = peer.queue(lane);
-  queue.pair().Fail();
-  const Deadline patience = Deadline::After(kFlushPatience);
-  // Each request under way comes back as flushed, after which nothing touches its memory.
-  while (queue.under_way() > 0 && !patience.Expired()) ReapSent();
-  peer.broken[static_cast<size_t>(lane)] = false;
-  if (queue.under_way() == 0) return true;
+  ReapSent();  // What has ended well is not in doubt.
   under_way_ -= queue.under_way();
-  queue.EndAll(Event::Result::kPeerDown,
-               [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
-  return false;
+  arrivals_->Forget(queue.pair().number());
+  queue.Destroy(Event::Result::kPeerDown,
+                [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
+  peer.broken[static_cast<size_t>(lane)] = false;
 }
 
 void VerbsTransport::LosePeer(Peer& peer) {
   if (std::exchange(peer.state, Peer::State::kGone) == Peer::State::kGone) return;
   peer.bulk_open = false;
+  EndLane(peer, Lane::kSmall);
+  if (peer.queue(Lane::kBulk).pair().get() != nullptr) EndLane(peer, Lane::kBulk);
   Tell({.peer = peer.rank, .kind = Event::Kind::kPeerDown});
-  for (Lane lane : {Lane::kSmall, Lane::kBulk}) {
-    // A pair that does not flush is destroyed, which stops the device all the same.
-    if (!EndLane(peer, lane)) peer.queue(lane).pair().Destroy();
-  }
 }
 
-void VerbsTransport::RenewBulk(Peer& peer, uint32_t generation) {
+void VerbsTransport::BreakBulk(Peer& peer) {
+  if (peer.awaits_answer) return;  // It takes nothing, and is new.
+  peer.awaits_answer = true;
+  if (RenewBulk(peer)) SendDue(peer);
+}
+
+bool VerbsTransport::RenewBulk(Peer& peer) {
   peer.bulk_open = false;
-  peer.bulk_generation = generation;
-  if (!EndLane(peer, Lane::kBulk)) return LosePeer(peer);
-  QueuePair& pair = peer.queue(Lane::kBulk).pair();
-  PairEnd end = peer.ends.bulk;
-  end.first_packet = FirstPacket(end, generation);
-  absl::Status renewed = pair.Renew();
-  renewed.Update(pair.Connect(peer.port, end, FirstPacket(peer.first_packets.bulk, generation)));
-  if (!renewed.ok()) return LosePeer(peer);
+  EndLane(peer, Lane::kBulk);
+  absl::StatusOr<QueuePair> pair = MakePair();
+  if (!pair.ok()) {
+    LosePeer(peer);
+    return false;
+  }
+  arrivals_->Expect(pair->number(), peer.rank);
+  peer.queue(Lane::kBulk).Renew(*std::move(pair));
   peer.renewal_due = true;
-  SendDue(peer);
+  return true;
 }
 
-void VerbsTransport::OnRenewBulk(Peer& peer, uint32_t generation) {
+void VerbsTransport::OnRenewBulk(Peer& peer, uint32_t number) {
   if (peer.state != Peer::State::kConnected) return;
-  // Behind ours: the peer will hear of that. Ours already: it awaits the same from us.
-  if (generation < peer.bulk_generation) return;
-  if (generation > peer.bulk_generation) {
-    RenewBulk(peer, generation);
-    if (peer.state != Peer::State::kConnected) return;
-    peer.renewal_due = false;
-  }
+  if (!std::exchange(peer.awaits_answer, false) && !RenewBulk(peer)) return;
+  QueuePair& pair = peer.queue(Lane::kBulk).pair();
+  const absl::Status connected =
+      pair.Connect(peer.port, {number, FirstPacket(peer.ends.bulk, number)},
+                   FirstPacket(peer.ours.bulk, pair.number()));
+  if (!connected.ok()) return LosePeer(peer);
   peer.bulk_open = true;
-  peer.confirmation_due = true;
   SendDue(peer);
 }
 

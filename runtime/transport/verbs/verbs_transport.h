@@ -65,7 +65,7 @@ class VerbsTransport final : public Transport {
     const Rank rank;
     State state = State::kNew;
     SendQueue queues[2];                // By Lane.
-    VerbsAddress::Pairs first_packets;  // Ours; the numbers are the queues'.
+    VerbsAddress::Pairs ours;           // As they were exchanged.
 
     // What Connect was told.
     RemotePort port;
@@ -77,20 +77,19 @@ class VerbsTransport final : public Transport {
     uint64_t immediates_taken = 0;  // That it sent us.
     uint64_t credits_returned = 0;  // Of those.
 
-    // The bulk lane starts anew when an operation on it was cut off; it takes nothing
-    // until the peer's has, too.
-    uint32_t bulk_generation = 0;
+    // When an operation on the bulk lane is cut off, its queue pair is replaced, and the
+    // peer told of the new one, which answers with its own: until then the lane takes
+    // nothing. Who is told unasked replaces its own, too; if both tell, both are answered.
     bool bulk_open = true;
-    // Immediates that found no room; sent when there is some.
-    bool renewal_due = false;
-    bool confirmation_due = false;
+    bool awaits_answer = false;
+    bool renewal_due = false;  // The peer is yet to be told: there was no room.
     bool broken[2] = {};  // By Lane: an operation failed there; see MendBroken.
   };
 
   VerbsTransport(std::shared_ptr<const VerbsDevice> device, const NodeView& node);
 
   absl::Status MakeQueues();
-  absl::StatusOr<SendQueue> MakeSendQueue();
+  absl::StatusOr<QueuePair> MakePair();
   absl::Status CheckRank(Rank peer) const;
 
   // All below are called with the lock held.
@@ -113,11 +112,13 @@ class VerbsTransport final : public Transport {
   bool SendImmediate(Peer& peer, const Immediate& immediate);
   bool ReturnCredits(Peer& peer);
 
-  // Ends all that is under way on the lane; false: its queue pair is lost with it.
-  bool EndLane(Peer& peer, Lane lane);
+  // Ends all that is under way on the lane, and its queue pair.
+  void EndLane(Peer& peer, Lane lane);
   void LosePeer(Peer& peer);
-  void RenewBulk(Peer& peer, uint32_t generation);
-  void OnRenewBulk(Peer& peer, uint32_t generation);
+  void BreakBulk(Peer& peer);
+  // Replaces the queue pair; false: that failed, and the peer is lost.
+  bool RenewBulk(Peer& peer);
+  void OnRenewBulk(Peer& peer, uint32_t number);
 
   void End(Rank peer, uint64_t token, Event::Result result);
   void Tell(const Event& event) { ready_.push_back(event); }

@@ -26,10 +26,9 @@ namespace weft {
 // What the 32 bits of an immediate tell the target.
 struct Immediate {
   enum class Kind : uint32_t {
-    kCount,       // Add 1 to notification counter `value`.
-    kWake,        // A signal was written: wake who waits.
-    kRenewBulk,   // The bulk lane starts anew, for the `value`th time.
-    kBulkIsNew,   // It has here, too.
+    kCount,      // Add 1 to notification counter `value`.
+    kWake,       // A signal was written: wake who waits.
+    kRenewBulk,  // The bulk lane's queue pair is another now: number `value`.
   };
 
   Kind kind;
