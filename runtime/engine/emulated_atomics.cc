@@ -4,8 +4,8 @@ namespace weft {
 
 bool EmulatedAtomic::Needed(Transport::Atomics atomics, Op::Kind kind, uint64_t length) {
   if (atomics == Transport::Atomics::kAll) return false;
-  const bool native = kind == Op::Kind::kFetchAdd || kind == Op::Kind::kFetch ||
-                      kind == Op::Kind::kCompareSwap;
+  const bool native =
+      kind == Op::Kind::kFetchAdd || kind == Op::Kind::kFetch || kind == Op::Kind::kCompareSwap;
   return !native || length != 8;
 }
 

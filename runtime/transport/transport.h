@@ -133,8 +133,8 @@ class Transport {
     bool connects_eagerly = false;         // Both sides must Connect before either posts.
     bool atomics_match_cpu = false;        // Exclude this host's own atomics.
     Atomics atomics = Atomics::kAll;
-    uint32_t max_inline = 0;               // Puts this short need no registered source.
-    uint64_t max_length = UINT64_MAX;      // The Engine splits what is longer.
+    uint32_t max_inline = 0;           // Puts this short need no registered source.
+    uint64_t max_length = UINT64_MAX;  // The Engine splits what is longer.
   };
 
   virtual ~Transport() = default;

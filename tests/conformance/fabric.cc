@@ -45,8 +45,8 @@ std::unique_ptr<Transport> OnDeviceInTurn(const NodeView& node) {
   const absl::StatusOr<const VerbsLibrary*> library = VerbsLibrary::Load();
   EXPECT_TRUE(library.ok()) << library.status();
   if (!library.ok()) throw RankStopped();
-  auto transport = VerbsTransport::Create(
-      **library, names.empty() ? "" : names[node.rank % names.size()], node);
+  auto transport =
+      VerbsTransport::Create(**library, names.empty() ? "" : names[node.rank % names.size()], node);
   EXPECT_TRUE(transport.ok()) << transport.status();
   if (!transport.ok()) throw RankStopped();
   return *std::move(transport);
@@ -313,9 +313,9 @@ uint32_t TransportRank::LocalKey(void* memory, uint64_t length) {
   // The largest that ever began on this page.
   if (found == nullptr || length_[begin] < end - begin) {
     length_[begin] = end - begin;
-    auto registration = transport_->Register(
-        {.kind = Segment::Kind::kLocal,
-         .bytes = {reinterpret_cast<std::byte*>(begin), end - begin}});
+    auto registration =
+        transport_->Register({.kind = Segment::Kind::kLocal,
+                              .bytes = {reinterpret_cast<std::byte*>(begin), end - begin}});
     EXPECT_TRUE(registration.ok()) << registration.status();
     if (!registration.ok()) throw RankStopped();
     // Operations that name the former key may be under way.

@@ -4,8 +4,8 @@
 // its Engine, and a way to meet the others that is not under test.
 //
 // Adding a transport is one line in BareFabrics(). WEFT_CONFORMANCE=verbs runs all on RDMA
-// devices, in the place of shared memory: on those that RDMA_DEVICES names, in turn. A rank that ends with a failed
-// assertion stops the others at their next Meet, so that nothing hangs.
+// devices, in the place of shared memory: on those that RDMA_DEVICES names, in turn. A rank that
+// ends with a failed assertion stops the others at their next Meet, so that nothing hangs.
 #ifndef WEFT_TESTS_CONFORMANCE_FABRIC_H_
 #define WEFT_TESTS_CONFORMANCE_FABRIC_H_
 

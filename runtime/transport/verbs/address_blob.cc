@@ -133,9 +133,12 @@ absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
   std::memcpy(address.port.gid.raw, header.gid, sizeof(header.gid));
   for (uint16_t i = 0; i < header.count; ++i) {
     WirePairs pairs;
-    if (!Take(rest, pairs)) return NotOurs("address", bytes.size());
-    address.pairs.push_back({.small = {pairs.small, pairs.small_packet & 0xffffff},
-                             .bulk = {pairs.bulk, pairs.bulk_packet & 0xffffff}});
+    // Packet numbers have 24 bits.
+    if (!Take(rest, pairs) || (pairs.small_packet | pairs.bulk_packet) >> 24 != 0) {
+      return NotOurs("address", bytes.size());
+    }
+    address.pairs.push_back(
+        {.small = {pairs.small, pairs.small_packet}, .bulk = {pairs.bulk, pairs.bulk_packet}});
   }
   return address;
 }

@@ -23,15 +23,16 @@ Arrivals::Arrivals(const VerbsDevice& device, ChannelHandle channel,
 absl::StatusOr<Arrivals> Arrivals::Create(const VerbsDevice& device, Rank peers) {
   const VerbsLibrary& library = device.library();
   const uint32_t depth = peers * kReceives;
-  if (depth > static_cast<uint32_t>(std::min(device.limits().max_srq_wr, device.limits().max_cqe))) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        device.port().name(), " can hold ", device.limits().max_srq_wr, " receives, but ", peers,
-        " peers need ", depth, ": use fewer ranks"));
+  if (depth >
+      static_cast<uint32_t>(std::min(device.limits().max_srq_wr, device.limits().max_cqe))) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(device.port().name(), " can hold ", device.limits().max_srq_wr,
+                     " receives, but ", peers, " peers need ", depth, ": use fewer ranks"));
   }
   const auto failed = [&](const char* what) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot create ", what, " for ", depth, " receives on ", device.port().name(),
-                     ": ", strerror(errno)));
+    return absl::ResourceExhaustedError(absl::StrCat("cannot create ", what, " for ", depth,
+                                                     " receives on ", device.port().name(), ": ",
+                                                     strerror(errno)));
   };
   ChannelHandle channel(library.create_comp_channel(device.context()),
                         library.destroy_comp_channel);

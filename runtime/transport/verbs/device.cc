@@ -33,8 +33,8 @@ absl::Status RegistrationError(size_t bytes, int error) {
                         " KiB; raise it (unlimited, in limits.conf), or ask for a smaller heap "
                         "(WEFT_HEAP_BYTES)");
   }
-  return absl::ResourceExhaustedError(absl::StrCat("cannot register ", bytes >> 10,
-                                                   " KiB for RDMA: ", strerror(error), cure));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("cannot register ", bytes >> 10, " KiB for RDMA: ", strerror(error), cure));
 }
 
 }  // namespace
@@ -50,15 +50,14 @@ absl::StatusOr<VerbsDevice> VerbsDevice::Open(const VerbsLibrary& library,
   if (!port.ok()) return port.status();
   ContextHandle context(OpenByName(library, port->device), library.close_device);
   if (context == nullptr) {
-    return absl::UnavailableError(absl::StrCat("cannot open the RDMA device ", port->device, ": ",
-                                               strerror(errno)));
+    return absl::UnavailableError(
+        absl::StrCat("cannot open the RDMA device ", port->device, ": ", strerror(errno)));
   }
   VerbsDevice device(library, std::move(context));
   device.port_ = *std::move(port);
-  if (device.domain_ == nullptr ||
-      library.query_device(device.context(), &device.limits_) != 0) {
-    return absl::UnavailableError(absl::StrCat("cannot use the RDMA device ",
-                                               device.port_.device, ": ", strerror(errno)));
+  if (device.domain_ == nullptr || library.query_device(device.context(), &device.limits_) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot use the RDMA device ", device.port_.device, ": ", strerror(errno)));
   }
   return device;
 }

@@ -64,8 +64,8 @@ VerbsPort Survey(const VerbsLibrary& library, ibv_context* context, std::string_
     return port;
   }
   port.usable = port.lid != 0;
-  port.reason = port.usable ? absl::StrCat("LID ", port.lid)
-                            : "it has no LID: does a subnet manager run?";
+  port.reason =
+      port.usable ? absl::StrCat("LID ", port.lid) : "it has no LID: does a subnet manager run?";
   return port;
 }
 

@@ -22,8 +22,7 @@ constexpr uint8_t kRetries = 6;
 constexpr uint8_t kNotReadyTimer = 12;
 constexpr uint8_t kNotReadyRetries = 6;
 
-constexpr int kPeersMay = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                          IBV_ACCESS_REMOTE_READ;
+constexpr int kPeersMay = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 }  // namespace
 
@@ -47,10 +46,9 @@ absl::StatusOr<QueuePair> QueuePair::Create(const VerbsDevice& device, const Que
   QueuePairHandle pair(device.library().create_qp(device.domain(), &attributes),
                        device.library().destroy_qp);
   if (pair == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot create a queue pair of depth ", size.depth, " on ",
-                     device.port().name(), ": ", strerror(errno), "; the device has ",
-                     device.limits().max_qp, " for all processes"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "cannot create a queue pair of depth ", size.depth, " on ", device.port().name(), ": ",
+        strerror(errno), "; the device has ", device.limits().max_qp, " for all processes"));
   }
   QueuePair created(device, std::move(pair), attributes.cap.max_inline_data);
   if (absl::Status status = created.Initialize(); !status.ok()) return status;
@@ -61,8 +59,8 @@ absl::Status QueuePair::Modify(ibv_qp_attr& attributes, int mask, const char* st
   const int error = device_->library().modify_qp(get(), &attributes, mask | IBV_QP_STATE);
   if (error == 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("queue pair ", number(), " on ",
-                                             device_->port().name(), " cannot be made ", step,
-                                             ": ", strerror(error)));
+                                             device_->port().name(), " cannot be made ", step, ": ",
+                                             strerror(error)));
 }
 
 absl::Status QueuePair::Initialize() {
@@ -73,7 +71,8 @@ absl::Status QueuePair::Initialize() {
   if (device_->limits().atomic_cap != IBV_ATOMIC_NONE) {
     attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
   }
-  return Modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "ready to connect");
+  return Modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+                "ready to connect");
 }
 
 absl::Status QueuePair::ReadyToReceive(const RemotePort& port, const PairEnd& end) {

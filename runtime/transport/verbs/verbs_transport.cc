@@ -77,9 +77,10 @@ absl::StatusOr<std::unique_ptr<VerbsTransport>> VerbsTransport::Create(const Ver
   absl::StatusOr<VerbsDevice> device = VerbsDevice::Open(library, wanted);
   if (!device.ok()) return device.status();
   if (node.size > kMaxExchangedRanks) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("queue pairs of ", node.size, " ranks cannot be exchanged through the "
-                     "bootstrap: at most ", kMaxExchangedRanks));
+    return absl::ResourceExhaustedError(absl::StrCat("queue pairs of ", node.size,
+                                                     " ranks cannot be exchanged through the "
+                                                     "bootstrap: at most ",
+                                                     kMaxExchangedRanks));
   }
   std::unique_ptr<VerbsTransport> transport(
       new VerbsTransport(std::make_shared<const VerbsDevice>(*std::move(device)), node));
@@ -101,10 +102,9 @@ absl::Status VerbsTransport::MakeQueues() {
   const auto max_cqe = static_cast<uint32_t>(device_->limits().max_cqe);
   depth_ = std::bit_floor(std::clamp(max_cqe / pairs, kMinDepth, kMaxDepth));
   max_under_way_ = std::min(max_cqe, pairs * depth_);
-  sent_ = CompletionQueueHandle(library.create_cq(device_->context(),
-                                                  static_cast<int>(max_under_way_), nullptr,
-                                                  nullptr, 0),
-                                library.destroy_cq);
+  sent_ = CompletionQueueHandle(
+      library.create_cq(device_->context(), static_cast<int>(max_under_way_), nullptr, nullptr, 0),
+      library.destroy_cq);
   if (sent_ == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot create a completion queue of ",
                                                      max_under_way_, " on ", device_->port().name(),
@@ -115,12 +115,12 @@ absl::Status VerbsTransport::MakeQueues() {
   arrivals_ = std::make_unique<Arrivals>(*std::move(arrivals));
 
   const size_t bytes = (node_.size + 1) * sizeof(uint64_t);
-  void* const words = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                           -1, 0);
+  void* const words =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (words == MAP_FAILED) return absl::ResourceExhaustedError("no memory for the credits");
   words_ = Mapping(words, bytes);
-  auto region = device_->Register({words_.get(), bytes},
-                                 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  auto region =
+      device_->Register({words_.get(), bytes}, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   if (!region.ok()) return region.status();
   words_region_ = std::make_unique<RegionHandle>(*std::move(region));
 
@@ -161,27 +161,26 @@ absl::StatusOr<std::unique_ptr<Registration>> VerbsTransport::Register(const Seg
 
 std::string VerbsTransport::Address() const {
   const VerbsPort& port = device_->port();
-  VerbsAddress address = {
-      .rank = node_.rank,
-      .port = {.ethernet = port.ethernet,
-               .lid = port.lid,
-               .gid = port.gid,
-               .mtu = port.mtu,
-               .max_reads =
-                   static_cast<uint8_t>(std::clamp(device_->limits().max_qp_rd_atom, 1, UINT8_MAX))},
-      .credits = {.rank = node_.rank,
-                  .base = reinterpret_cast<uint64_t>(words_.get()),
-                  .length = words_.bytes(),
-                  .key = (*words_region_)->rkey},
-      .pairs = {}};
+  VerbsAddress address = {.rank = node_.rank,
+                          .port = {.ethernet = port.ethernet,
+                                   .lid = port.lid,
+                                   .gid = port.gid,
+                                   .mtu = port.mtu,
+                                   .max_reads = static_cast<uint8_t>(
+                                       std::clamp(device_->limits().max_qp_rd_atom, 1, UINT8_MAX))},
+                          .credits = {.rank = node_.rank,
+                                      .base = reinterpret_cast<uint64_t>(words_.get()),
+                                      .length = words_.bytes(),
+                                      .key = (*words_region_)->rkey},
+                          .pairs = {}};
   for (const auto& peer : peers_) address.pairs.push_back(peer->ours);
   return EncodeVerbsAddress(address);
 }
 
 absl::Status VerbsTransport::CheckRank(Rank peer) const {
   if (peer < node_.size) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("there is no rank ", peer, " in a job of ",
-                                                 node_.size, " ranks"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no rank ", peer, " in a job of ", node_.size, " ranks"));
 }
 
 absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
@@ -190,10 +189,9 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
   if (!address.ok()) return address.status();
   if (address->rank != rank || address->pairs.size() != node_.size ||
       address->credits.length < node_.size * sizeof(uint64_t)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the address is one of rank ", address->rank, " in a job of ",
-                     address->pairs.size(), " ranks, not of rank ", rank, " in one of ",
-                     node_.size));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the address is one of rank ", address->rank, " in a job of ", address->pairs.size(),
+        " ranks, not of rank ", rank, " in one of ", node_.size));
   }
   const std::lock_guard lock(mutex_);
   Peer& peer = *peers_[rank];
@@ -207,9 +205,9 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
     peer.credit_key = address->credits.key;
     for (Lane lane : {Lane::kSmall, Lane::kBulk}) {
       const bool small = lane == Lane::kSmall;
-      absl::Status connected = peer.queue(lane).pair().Connect(
-          peer.port, small ? peer.ends.small : peer.ends.bulk,
-          (small ? peer.ours.small : peer.ours.bulk).first_packet);
+      absl::Status connected =
+          peer.queue(lane).pair().Connect(peer.port, small ? peer.ends.small : peer.ends.bulk,
+                                          (small ? peer.ours.small : peer.ours.bulk).first_packet);
       if (!connected.ok()) {
         return absl::Status(connected.code(),
                             absl::StrCat("to rank ", rank, ": ", connected.message()));
@@ -451,8 +449,8 @@ void VerbsTransport::SendDue(Peer& peer) {
     const uint32_t number = peer.queue(Lane::kBulk).pair().number();
     peer.renewal_due = !SendImmediate(peer, {Immediate::Kind::kRenewBulk, number});
   }
-  any_due_ |= peer.renewal_due ||
-              peer.immediates_taken - peer.credits_returned >= Arrivals::kCredits / 2;
+  any_due_ |=
+      peer.renewal_due || peer.immediates_taken - peer.credits_returned >= Arrivals::kCredits / 2;
 }
 
 bool VerbsTransport::ReturnCredits(Peer& peer) {

@@ -64,8 +64,8 @@ class VerbsTransport final : public Transport {
 
     const Rank rank;
     State state = State::kNew;
-    SendQueue queues[2];                // By Lane.
-    VerbsAddress::Pairs ours;           // As they were exchanged.
+    SendQueue queues[2];       // By Lane.
+    VerbsAddress::Pairs ours;  // As they were exchanged.
 
     // What Connect was told.
     RemotePort port;
@@ -83,7 +83,7 @@ class VerbsTransport final : public Transport {
     bool bulk_open = true;
     bool awaits_answer = false;
     bool renewal_due = false;  // The peer is yet to be told: there was no room.
-    bool broken[2] = {};  // By Lane: an operation failed there; see MendBroken.
+    bool broken[2] = {};       // By Lane: an operation failed there; see MendBroken.
   };
 
   VerbsTransport(std::shared_ptr<const VerbsDevice> device, const NodeView& node);
@@ -126,8 +126,8 @@ class VerbsTransport final : public Transport {
   const std::shared_ptr<const VerbsDevice> device_;  // Shared with the registrations.
   const NodeView node_;
   Caps caps_;
-  uint32_t depth_ = 0;            // Of each queue pair.
-  uint32_t max_under_way_ = 0;    // Of all together: what the completion queue holds.
+  uint32_t depth_ = 0;          // Of each queue pair.
+  uint32_t max_under_way_ = 0;  // Of all together: what the completion queue holds.
 
   // One word a peer that it returns our credits in, and one for values nobody wants.
   Mapping words_;
@@ -142,9 +142,9 @@ class VerbsTransport final : public Transport {
   uint32_t tokens_ = 0;     // Taken by Post and not handed out by Poll.
   std::vector<Event> ready_;
   size_t ready_first_ = 0;
-  bool refused_ = false;     // Post has, since the last Poll.
-  bool any_broken_ = false;  // Some peer's lane is.
-  bool any_due_ = false;     // Something may be due to a peer.
+  bool refused_ = false;             // Post has, since the last Poll.
+  bool any_broken_ = false;          // Some peer's lane is.
+  bool any_due_ = false;             // Something may be due to a peer.
   std::atomic<uint64_t> polls_ = 0;  // Tells Serve that somebody else takes arrivals in.
 };
 

@@ -31,9 +31,8 @@ ibv_send_wr& WorkChain::Append(ibv_wr_opcode opcode, const void* at, uint64_t le
   request = {};
   request.wr_id = uint64_t{owner_} << 32 | static_cast<uint32_t>(first_ + size_);
   request.opcode = opcode;
-  piece = {.addr = reinterpret_cast<uint64_t>(at),
-           .length = static_cast<uint32_t>(length),
-           .lkey = key};
+  piece = {
+      .addr = reinterpret_cast<uint64_t>(at), .length = static_cast<uint32_t>(length), .lkey = key};
   request.sg_list = &piece;
   request.num_sge = length > 0 ? 1 : 0;
   if (size_ > 0) requests_[size_ - 1].next = &request;
@@ -55,21 +54,22 @@ void WorkChain::Add(const Op& op) {
     const bool get = op.kind == Op::Kind::kGet;
     const bool swap = op.kind == Op::Kind::kCompareSwap;
     const bool wanted = get || op.local != nullptr;
-    ibv_send_wr& request = Append(get    ? IBV_WR_RDMA_READ
-                                  : swap ? IBV_WR_ATOMIC_CMP_AND_SWP
-                                         : IBV_WR_ATOMIC_FETCH_AND_ADD,
-                                  wanted ? op.local : scratch_.at, op.length,
-                                  wanted ? op.local_key : scratch_.key);
+    ibv_send_wr& request =
+        Append(get    ? IBV_WR_RDMA_READ
+               : swap ? IBV_WR_ATOMIC_CMP_AND_SWP
+                      : IBV_WR_ATOMIC_FETCH_AND_ADD,
+               wanted ? op.local : scratch_.at, op.length, wanted ? op.local_key : scratch_.key);
     request.send_flags = fence;
     if (get) {
       request.wr.rdma = {.remote_addr = remote, .rkey = key};
       return;
     }
-    request.wr.atomic = {
-        .remote_addr = remote,
-        .compare_add = swap ? op.compare : op.kind == Op::Kind::kFetch ? 0 : op.operand,
-        .swap = op.operand,
-        .rkey = key};
+    request.wr.atomic = {.remote_addr = remote,
+                         .compare_add = swap                          ? op.compare
+                                        : op.kind == Op::Kind::kFetch ? 0
+                                                                      : op.operand,
+                         .swap = op.operand,
+                         .rkey = key};
     return;
   }
 
