@@ -19,7 +19,17 @@ std::string CardKey(Rank rank) { return absl::StrCat("card/", rank); }
 Runtime::Runtime(std::unique_ptr<Bootstrap> bootstrap, const Settings& settings)
     : bootstrap_(std::move(bootstrap)), settings_(settings), fork_generation_(ForkGeneration()) {}
 
-Runtime::~Runtime() = default;
+Runtime::~Runtime() {
+  if (fork_generation_ == ForkGeneration()) return;
+  // A forked child has neither the Engine's thread, nor a right to its parent's queues.
+  struct Inherited {
+    std::unique_ptr<Engine> engine;
+    std::unique_ptr<Registration> slab, control;
+  };
+  static auto* const inherited = new std::vector<Inherited>;  // Never destroyed, and no leak.
+  inherited->push_back(
+      {std::move(engine_), std::move(slab_registration_), std::move(control_registration_)});
+}
 
 absl::StatusOr<std::shared_ptr<Runtime>> Runtime::Join(std::unique_ptr<Bootstrap> bootstrap,
                                                        const Settings& settings) {

@@ -124,7 +124,7 @@ absl::Status VerbsTransport::MakeQueues() {
   if (!region.ok()) return region.status();
   words_region_ = std::make_unique<RegionHandle>(*std::move(region));
 
-  ready_.reserve(kMaxTokens + pairs);
+  ready_.reserve(2 * kMaxTokens + pairs);
   for (Rank rank = 0; rank < node_.size; ++rank) {
     auto small = MakePair();
     if (!small.ok()) return small.status();
@@ -392,8 +392,9 @@ size_t VerbsTransport::Poll(std::span<Event> events) {
     events[i] = ready_[ready_first_++];
     if (events[i].kind == Event::Kind::kCompleted) --tokens_;
   }
-  if (ready_first_ == ready_.size()) {
-    ready_.clear();
+  // The vector never grows beyond what it reserved.
+  if (ready_first_ == ready_.size() || ready_first_ >= kMaxTokens) {
+    ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(ready_first_));
     ready_first_ = 0;
   }
   return count;
@@ -539,6 +540,8 @@ void VerbsTransport::Serve(Deadline deadline) {
       const uint64_t polls = polls_.load(std::memory_order_relaxed);
       polled_by_others = polls != std::exchange(seen, polls);
       TakeArrivals();
+      // What is due to a peer may wait for room that only completions make.
+      if (any_due_) ReapSent();
       SendAllDue();
       MendBroken();
       if (!polled_by_others) {
