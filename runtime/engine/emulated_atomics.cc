@@ -59,17 +59,21 @@ bool EmulatedAtomic::Advance(uint64_t word, Op& op) {
   // What changes nothing is done by having been read.
   if (swapped || desired == word) {
     old_ = word >> shift_ & mask_;
-    op.kind = kind_;
-    op.offset = offset_;
-    op.length = length_;
-    op.operand = operand_;
-    op.compare = compare_;
+    Restore(op);
     return true;
   }
   op.kind = Op::Kind::kCompareSwap;
   op.compare = word;
   op.operand = desired;
   return false;
+}
+
+void EmulatedAtomic::Restore(Op& op) const {
+  op.kind = kind_;
+  op.offset = offset_;
+  op.length = length_;
+  op.operand = operand_;
+  op.compare = compare_;
 }
 
 }  // namespace weft

@@ -24,6 +24,9 @@ class EmulatedAtomic {
   // one again; else it is the next step.
   bool Advance(uint64_t word, Op& op);
 
+  // Makes `op` the wanted one again, where it ends otherwise.
+  void Restore(Op& op) const;
+
   // When all is done, the old value, of the wanted length.
   uint64_t old() const { return old_; }
 

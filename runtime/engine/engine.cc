@@ -39,8 +39,10 @@ const char* NameOf(Op::Kind kind) {
 }
 
 std::string Describe(const Slot& slot) {
-  return absl::StrCat(NameOf(slot.op.kind), " of ", slot.op.length, " bytes at offset ",
-                      slot.op.offset, " of rank ", slot.peer);
+  Op op = slot.op;
+  if (slot.emulated) slot.emulated->Restore(op);
+  return absl::StrCat(NameOf(op.kind), " of ", op.length, " bytes at offset ", op.offset,
+                      " of rank ", slot.peer);
 }
 
 // How often to look, a pause apart, before a wait yields.
@@ -336,8 +338,7 @@ absl::Status Engine::Impl::Finish(Handle handle, Deadline deadline) {
   }
 
   absl::Status status = LateError(slot);
-  // What was bounced moves between the peer and our own memory: it may go on.
-  const bool bulk = slot.lane == Lane::kBulk && slot.under_way > 0 && !slot.bounced;
+  const bool bulk = HoldsCallersMemory(slot);
   GiveUp(PeerOf(rank), index);
   if (bulk) transport_->Abandon(rank, Lane::kBulk);
   ProgressLocked();

@@ -54,6 +54,7 @@ class Engine::Impl {
     uint32_t slots = 0;
     uint32_t small_buffers = 0;  // Or large ones in their place.
     uint32_t large_buffers = 0;
+    uint32_t bounce_buffers = 0;
   };
 
   // A rank that this one has operated on.
@@ -111,7 +112,7 @@ class Engine::Impl {
   // The sequence of the oldest atomic that takes several steps; UINT64_MAX if there is none.
   uint64_t OldestEmulated(Peer& peer);
   // Makes the next piece of an operation whose memory is not registered; false: no buffer.
-  bool Bounce(uint32_t whole, Op& piece);
+  bool Bounce(Peer& peer, uint32_t whole, Op& piece);
   // A piece is over: its slot goes, and its operation's is returned.
   uint32_t EndPiece(uint32_t index, Event::Result result);
   void FreePiece(uint32_t index);

@@ -40,7 +40,7 @@ absl::Status Engine::Impl::AbandonPosts(Peer& peer, uint64_t sequence) {
       if (slot.sequence >= sequence) break;
       ++outstanding;
       if (slot.posted && !slot.late) {
-        break_bulk |= slot.lane == Lane::kBulk && slot.under_way > 0;
+        break_bulk |= HoldsCallersMemory(slot);
         GiveUp(peer, index);
       }
       index = next;

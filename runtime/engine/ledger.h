@@ -63,6 +63,12 @@ struct Slot {
   uint32_t previous = 0;
 };
 
+// Whether the transport moves data from or to the caller's memory for it: its lane must be
+// abandoned to end that. What is bounced moves ours, and may go on.
+inline bool HoldsCallersMemory(const Slot& slot) {
+  return slot.lane == Lane::kBulk && slot.under_way > 0 && !slot.bounced;
+}
+
 // The unfinished operations to one peer on one lane, in the order of issue.
 struct LaneQueue {
   static constexpr uint32_t kNone = UINT32_MAX;

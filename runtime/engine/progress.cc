@@ -144,14 +144,15 @@ bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
     uint64_t handed_over = ledger_[index].handed_over;
     while (count < kBurst && index != Ledger::kNone && MayStart(peer, lane, ledger_[index])) {
       const Slot& slot = ledger_[index];
-      burst[count] = NextPiece(slot, ledger_.Token(index), handed_over,
-                               slot.bounced ? StagingPool::kBounceBytes : max_length);
-      if (slot.bounced && !Bounce(index, burst[count])) break;
+      burst[count] = NextPiece(
+          slot, ledger_.Token(index), handed_over,
+          slot.bounced ? std::min<uint64_t>(StagingPool::kBounceBytes, max_length) : max_length);
+      if (slot.bounced && !Bounce(peer, index, burst[count])) break;
       owner[count] = index;
       handed_over += burst[count++].length;
       if (handed_over == slot.op.length) {
         index = ledger_.NextToPost(slot.next);
-        handed_over = 0;
+        handed_over = index == Ledger::kNone ? 0 : ledger_[index].handed_over;
       }
     }
     if (count == 0) break;
@@ -190,12 +191,14 @@ uint64_t Engine::Impl::OldestEmulated(Peer& peer) {
   return index == Ledger::kNone ? UINT64_MAX : ledger_[index].sequence;
 }
 
-bool Engine::Impl::Bounce(uint32_t whole, Op& piece) {
-  if (ledger_.full()) return false;
+bool Engine::Impl::Bounce(Peer& peer, uint32_t whole, Op& piece) {
+  if (ledger_.full() || peer.usage.bounce_buffers >= StagingPool::kBounceBuffers / 2) return false;
   std::byte* const buffer = staging_.AllocateBounce();
   if (buffer == nullptr) return false;
+  ++peer.usage.bounce_buffers;
   const uint32_t index = ledger_.Allocate();
   Slot& slot = ledger_[index];
+  slot.peer = peer.rank;
   slot.whole = whole;
   slot.staged = buffer;
   if (piece.kind == Op::Kind::kPut) {
@@ -211,6 +214,7 @@ bool Engine::Impl::Bounce(uint32_t whole, Op& piece) {
 }
 
 void Engine::Impl::FreePiece(uint32_t index) {
+  --peers_[ledger_[index].peer]->usage.bounce_buffers;
   staging_.Free(ledger_[index].staged);
   ledger_.Free(index);
   UpdateUnsettled();
@@ -265,10 +269,13 @@ void Engine::Impl::OnCompleted(const Event& event) {
     if (slot.end == End::kOk) slot.end = EndOf(event.result);
     StopHandingOver(peer, index);
   }
-  if (slot.emulated && slot.end == End::kOk && !slot.late && !peer.gone &&
+  if (slot.emulated && slot.end == End::kOk && !slot.late &&
       !slot.emulated->Advance(WordOf(slot), slot.op)) {
-    HandOverAgain(peer, index);
-    return;
+    if (!peer.gone) {
+      HandOverAgain(peer, index);
+      return;
+    }
+    slot.end = End::kNeverStarted;  // No step has changed anything.
   }
   if (slot.all_handed_over && slot.under_way == 0) Complete(peer, index);
 }
@@ -324,7 +331,10 @@ void Engine::Impl::Complete(Peer& peer, uint32_t index) {
   Slot& slot = ledger_[index];
   ledger_.Remove(peer.queue(slot.lane), index);
   slot.state = Slot::State::kDone;
-  if (slot.emulated) --peer.emulated;
+  if (slot.emulated) {
+    slot.emulated->Restore(slot.op);
+    --peer.emulated;
+  }
   completed_ = true;
   if (!slot.posted && !slot.late) return;  // Finish does the rest.
   if (!slot.late) {

@@ -155,9 +155,10 @@ class Transport {
 
   // Every outstanding operation to `peer` on `lane` ends as kPeerDown, local
   // memory of those operations is not touched any more once this returns, and
-  // nothing from them lands there afterwards. The bulk lane can be used again;
-  // abandoning the small lane abandons the peer for good, its bulk lane too,
-  // and nothing from that peer lands here afterwards.
+  // nothing from them lands at the peer once the lane has been used again. The bulk
+  // lane can be; where it is one connection for both directions, the peer's
+  // operations on it are cut off, too. Abandoning the small lane abandons the peer for good, its
+  // bulk lane too, and nothing from that peer lands here afterwards.
   virtual void Abandon(Rank peer, Lane lane) = 0;
 
   // --- Data path: never blocks, allocates, logs or fails. ---------------------

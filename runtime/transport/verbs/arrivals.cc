@@ -80,9 +80,9 @@ size_t Arrivals::Take(std::span<Arrival> arrivals) {
       if (completion.status != IBV_WC_SUCCESS || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
         continue;
       }
-      const auto peer = peer_of_.find(completion.qp_num);
-      if (peer == peer_of_.end()) continue;
-      arrivals[count++] = {peer->second, Immediate::Decode(ntohl(completion.imm_data))};
+      const auto source = source_of_.find(completion.qp_num);
+      if (source == source_of_.end()) continue;
+      arrivals[count++] = {source->second, Immediate::Decode(ntohl(completion.imm_data))};
     }
     if (n < wanted) break;
   }

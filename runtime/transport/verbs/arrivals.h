@@ -1,8 +1,8 @@
 // The receiving side of a rank: what its peers notify it of.
 //
 // A WRITE with immediate takes a receive from the shared queue of all peers. Each
-// peer may have a fixed number of them under way, its credits, for which the queue
-// always has receives; so nobody ever has to wait for one and try again. What was
+// peer may have a fixed number of them under way on each lane, its credits, for
+// which the queue always has receives; so nobody ever has to wait for one and try again. What was
 // taken in is told back to the peer, by a count that it reads in its own memory.
 //
 // Guarded by the transport's lock.
@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/device.h"
 #include "runtime/transport/verbs/work_chain.h"
 #include "weft/rank.h"
@@ -24,13 +25,19 @@ namespace weft {
 
 class Arrivals {
  public:
-  // Immediates that a peer may have under way. Two more are for what renews a lane,
-  // which must not wait for credits.
+  // Immediates that a peer may have under way on a lane. What renews a lane must not wait
+  // for credits: a question, and an answer, at a time.
   static constexpr uint32_t kCredits = 16;
-  static constexpr uint32_t kReceives = kCredits + 4;
+  static constexpr uint32_t kReceives = 2 * kCredits + 4;
 
+  // What a queue pair is one end of.
+  struct Source {
+    Rank rank = 0;
+    Lane lane = Lane::kSmall;
+    bool former = false;  // It was replaced.
+  };
   struct Arrival {
-    Rank from;
+    Source from;
     Immediate immediate;
   };
 
@@ -40,9 +47,9 @@ class Arrivals {
   // What queue pairs receive by.
   ibv_cq* completions() const { return completions_.get(); }
   ibv_srq* receives() const { return receives_.get(); }
-  // What arrives at that queue pair is from `peer`.
-  void Expect(uint32_t pair_number, Rank peer) { peer_of_[pair_number] = peer; }
-  void Forget(uint32_t pair_number) { peer_of_.erase(pair_number); }
+  void Expect(uint32_t pair_number, const Source& source) { source_of_[pair_number] = source; }
+  // The pair is about to be destroyed; what came before is still taken in.
+  void Retire(uint32_t pair_number) { source_of_[pair_number].former = true; }
 
   // Takes in what has arrived, at most `arrivals.size()`, and makes up for the receives
   // that it took. Failed receives belong to queue pairs that are gone.
@@ -66,7 +73,7 @@ class Arrivals {
   ChannelHandle channel_;
   CompletionQueueHandle completions_;
   SharedReceiveQueueHandle receives_;
-  absl::flat_hash_map<uint32_t, Rank> peer_of_;  // By queue pair.
+  absl::flat_hash_map<uint32_t, Source> source_of_;  // By queue pair.
 };
 
 }  // namespace weft

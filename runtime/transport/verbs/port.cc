@@ -51,6 +51,10 @@ VerbsPort Survey(const VerbsLibrary& library, ibv_context* context, std::string_
     port.reason = absl::StrCat("it cannot be queried: ", strerror(error));
     return port;
   }
+  if (context->device->transport_type == IBV_TRANSPORT_IWARP) {
+    port.reason = "it is iWARP, which is not supported yet";
+    return port;
+  }
   port.ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
   port.lid = attributes.lid;
   port.mtu = attributes.active_mtu;
@@ -74,7 +78,7 @@ VerbsPort Survey(const VerbsLibrary& library, ibv_context* context, std::string_
 std::string VerbsPort::name() const { return absl::StrCat(device, ":", number); }
 
 int RankGid(const ibv_gid_entry& entry) {
-  // RoCE v1 does not cross routers; iWARP's one GID is a MAC address of type IB.
+  // RoCE v1 does not cross routers.
   const int kind = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? 3 : 0;
   const int address = IsMappedV4(entry.gid) ? 3 : IsLinkLocal(entry.gid) ? 1 : 2;
   return kind + address;

@@ -32,7 +32,7 @@ struct VerbsPort {
   std::string name() const;  // "rxe0:1"
 };
 
-// How good a GID of RoCE is for connecting by; 0: not at all.
+// How good a GID of RoCE is for connecting by: more than 0.
 int RankGid(const ibv_gid_entry& entry);
 
 // All ports of all devices, in the order of the library's list.

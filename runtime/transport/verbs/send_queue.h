@@ -40,8 +40,9 @@ class SendQueue {
   void Unpush(uint32_t count) { tail_ -= count; }
   uint64_t token(uint32_t position) const { return tokens_[position % depth_]; }
 
-  // A completion of the request at `position`: those before it have succeeded.
-  void Complete(uint32_t position, Event::Result result, Ended ended);
+  // A completion of the request at `position`: those before it have succeeded. False: it is
+  // one of a queue pair that was destroyed.
+  bool Complete(uint32_t position, Event::Result result, Ended ended);
   // Ends what is under way, with the queue pair.
   void Destroy(Event::Result result, Ended ended);
   // Goes on with another, whose completions come behind all those of the one destroyed.

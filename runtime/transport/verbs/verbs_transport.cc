@@ -110,11 +110,17 @@ absl::Status VerbsTransport::MakeQueues() {
                                                      max_under_way_, " on ", device_->port().name(),
                                                      ": ", strerror(errno)));
   }
+  if (device_->limits().atomic_cap == IBV_ATOMIC_NONE) {
+    return absl::UnimplementedError(
+        absl::StrCat(device_->port().name(),
+                     " has no atomics, which Weft needs of a device so far: "
+                     "choose another by WEFT_VERBS_DEVICE"));
+  }
   auto arrivals = Arrivals::Create(*device_, node_.size);
   if (!arrivals.ok()) return arrivals.status();
   arrivals_ = std::make_unique<Arrivals>(*std::move(arrivals));
 
-  const size_t bytes = (node_.size + 1) * sizeof(uint64_t);
+  const size_t bytes = CreditBytes() + sizeof(uint64_t);
   void* const words =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (words == MAP_FAILED) return absl::ResourceExhaustedError("no memory for the credits");
@@ -130,8 +136,8 @@ absl::Status VerbsTransport::MakeQueues() {
     if (!small.ok()) return small.status();
     auto bulk = MakePair();
     if (!bulk.ok()) return bulk.status();
-    arrivals_->Expect(small->number(), rank);
-    arrivals_->Expect(bulk->number(), rank);
+    arrivals_->Expect(small->number(), {.rank = rank, .lane = Lane::kSmall});
+    arrivals_->Expect(bulk->number(), {.rank = rank, .lane = Lane::kBulk});
     caps_.max_inline = small->max_inline();
     const VerbsAddress::Pairs ours = {.small = {small->number(), RandomPacketNumber()},
                                       .bulk = {bulk->number(), RandomPacketNumber()}};
@@ -188,7 +194,7 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
   const absl::StatusOr<VerbsAddress> address = DecodeVerbsAddress(bytes);
   if (!address.ok()) return address.status();
   if (address->rank != rank || address->pairs.size() != node_.size ||
-      address->credits.length < node_.size * sizeof(uint64_t)) {
+      address->credits.length < CreditBytes()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the address is one of rank ", address->rank, " in a job of ", address->pairs.size(),
         " ranks, not of rank ", rank, " in one of ", node_.size));
@@ -201,7 +207,7 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
   if (peer.state == Peer::State::kNew) {
     peer.port = address->port;
     peer.ends = address->pairs[node_.rank];
-    peer.credit_address = address->credits.base + node_.rank * sizeof(uint64_t);
+    peer.credit_address = address->credits.base + node_.rank * 2 * sizeof(uint64_t);
     peer.credit_key = address->credits.key;
     for (Lane lane : {Lane::kSmall, Lane::kBulk}) {
       const bool small = lane == Lane::kSmall;
@@ -264,17 +270,22 @@ size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
 }
 
 WorkChain::Local VerbsTransport::Scratch() const {
-  return {.at = words_.get() + node_.size * sizeof(uint64_t), .key = (*words_region_)->lkey};
+  return {.at = words_.get() + CreditBytes(), .key = (*words_region_)->lkey};
 }
 
-bool VerbsTransport::MayTake(Peer& peer, const SendQueue& queue, size_t chained,
+std::atomic<uint64_t>& VerbsTransport::CreditWord(Rank peer, Lane lane) const {
+  auto* const words = reinterpret_cast<std::atomic<uint64_t>*>(words_.get());
+  return words[peer * 2 + static_cast<size_t>(lane)];
+}
+
+bool VerbsTransport::MayTake(const Peer& peer, const SendQueue& queue, size_t chained,
                              const Op& op) const {
-  const size_t needed = chained + WorkChain::RequestsOf(op);
-  if (queue.room() < needed || max_under_way_ - under_way_ < needed) return false;
+  const size_t requests = WorkChain::RequestsOf(op);
+  if (queue.room() < requests || max_under_way_ - under_way_ < chained + requests) return false;
   if (op.lane == Lane::kBulk && !peer.bulk_open) return false;
   if (op.ride == Ride::kNone) return true;
-  const auto* const returned = reinterpret_cast<const std::atomic<uint64_t>*>(words_.get());
-  return peer.immediates_sent - returned[peer.rank].load(std::memory_order_acquire) <
+  return peer.credits[static_cast<size_t>(op.lane)].sent -
+             CreditWord(peer.rank, op.lane).load(std::memory_order_acquire) <
          Arrivals::kCredits;
 }
 
@@ -305,7 +316,7 @@ size_t VerbsTransport::PostRun(Peer& peer, Lane lane, std::span<const Op> ops) {
     for (size_t i = 1; i < requests; ++i) queue.Push(0);
     queue.Push(op.token);
     if (op.token != 0) ++tokens_;
-    if (op.ride != Ride::kNone) ++peer.immediates_sent;
+    if (op.ride != Ride::kNone) ++peer.credits[static_cast<size_t>(lane)].sent;
     ++chained;
     ++taken;
   }
@@ -356,10 +367,11 @@ void VerbsTransport::OnSent(const ibv_wc& completion) {
   const Lane lane = static_cast<Lane>(owner & 1);
   SendQueue& queue = peer.queue(lane);
   const uint32_t before = queue.under_way();
-  queue.Complete(static_cast<uint32_t>(completion.wr_id), ResultOf(completion),
-                 [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
+  const bool live =
+      queue.Complete(static_cast<uint32_t>(completion.wr_id), ResultOf(completion),
+                     [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
   under_way_ -= before - queue.under_way();
-  if (completion.status != IBV_WC_SUCCESS) {
+  if (live && completion.status != IBV_WC_SUCCESS) {
     peer.broken[static_cast<size_t>(lane)] = any_broken_ = true;
   }
 }
@@ -409,12 +421,13 @@ void VerbsTransport::TakeArrivals() {
   do {
     count = arrivals_->Take(arrivals);
     for (const Arrivals::Arrival& arrival : std::span(arrivals, count)) {
-      OnArrival(*peers_[arrival.from], arrival.immediate);
+      OnArrival(*peers_[arrival.from.rank], arrival);
     }
   } while (count == kBatch);
 }
 
-void VerbsTransport::OnArrival(Peer& peer, const Immediate& immediate) {
+void VerbsTransport::OnArrival(Peer& peer, const Arrivals::Arrival& arrival) {
+  const Immediate& immediate = arrival.immediate;
   ControlRegion& control = node_.control(node_.rank);
   switch (immediate.kind) {
     case Immediate::Kind::kCount:
@@ -427,11 +440,15 @@ void VerbsTransport::OnArrival(Peer& peer, const Immediate& immediate) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       Ring(control.doorbell);
       break;
-    case Immediate::Kind::kRenewBulk:
-      OnRenewBulk(peer, immediate.value);
-      return;  // Takes no credit.
+    // These take no credit.
+    case Immediate::Kind::kAskBulk:
+      return OnAskBulk(peer, immediate.value);
+    case Immediate::Kind::kAnswerBulk:
+      if (std::exchange(peer.awaits_answer, false)) OpenBulk(peer, immediate.value);
+      return;
   }
-  ++peer.immediates_taken;
+  if (arrival.from.former) return;  // The credits of a lane start anew with it.
+  ++peer.credits[static_cast<size_t>(arrival.from.lane)].taken;
   SendDue(peer);
 }
 
@@ -442,23 +459,28 @@ void VerbsTransport::SendAllDue() {
 
 void VerbsTransport::SendDue(Peer& peer) {
   if (peer.state != Peer::State::kConnected) return;
-  if (peer.immediates_taken - peer.credits_returned >= Arrivals::kCredits / 2 &&
-      ReturnCredits(peer)) {
-    peer.credits_returned = peer.immediates_taken;
+  for (Lane lane : {Lane::kSmall, Lane::kBulk}) {
+    Peer::Credits& credits = peer.credits[static_cast<size_t>(lane)];
+    if (credits.due() && ReturnCredits(peer, lane)) credits.returned = credits.taken;
+    any_due_ |= credits.due();
   }
-  if (peer.renewal_due) {
-    const uint32_t number = peer.queue(Lane::kBulk).pair().number();
-    peer.renewal_due = !SendImmediate(peer, {Immediate::Kind::kRenewBulk, number});
+  if (peer.due != Peer::Due::kNothing) {
+    const Immediate::Kind kind =
+        peer.due == Peer::Due::kAsk ? Immediate::Kind::kAskBulk : Immediate::Kind::kAnswerBulk;
+    if (SendImmediate(peer, {kind, peer.queue(Lane::kBulk).pair().number()})) {
+      peer.due = Peer::Due::kNothing;
+    }
+    any_due_ |= peer.due != Peer::Due::kNothing;
   }
-  any_due_ |=
-      peer.renewal_due || peer.immediates_taken - peer.credits_returned >= Arrivals::kCredits / 2;
 }
 
-bool VerbsTransport::ReturnCredits(Peer& peer) {
+bool VerbsTransport::ReturnCredits(Peer& peer, Lane lane) {
   SendQueue& queue = peer.queue(Lane::kSmall);
   if (queue.room() == 0 || under_way_ == max_under_way_) return false;
   WorkChain chain(peer.rank << 1, queue.next(), caps_.max_inline, Scratch());
-  chain.AddWord(peer.credit_address, peer.credit_key, peer.immediates_taken);
+  const size_t index = static_cast<size_t>(lane);
+  chain.AddWord(peer.credit_address + index * sizeof(uint64_t), peer.credit_key,
+                peer.credits[index].taken);
   queue.Push(0);
   return PostChain(peer, Lane::kSmall, chain);
 }
@@ -478,7 +500,7 @@ void VerbsTransport::EndLane(Peer& peer, Lane lane) {
   SendQueue& queue = peer.queue(lane);
   ReapSent();  // What has ended well is not in doubt.
   under_way_ -= queue.under_way();
-  arrivals_->Forget(queue.pair().number());
+  arrivals_->Retire(queue.pair().number());
   queue.Destroy(Event::Result::kPeerDown,
                 [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
   peer.broken[static_cast<size_t>(lane)] = false;
@@ -494,27 +516,45 @@ void VerbsTransport::LosePeer(Peer& peer) {
 
 void VerbsTransport::BreakBulk(Peer& peer) {
   if (peer.awaits_answer) return;  // It takes nothing, and is new.
+  // A pair that the peer was not told of yet is replaced without a word.
+  const bool untold = peer.due == Peer::Due::kAnswer;
+  if (!RenewBulk(peer)) return;
+  if (untold) return OpenBulk(peer, peer.far_number);
   peer.awaits_answer = true;
-  if (RenewBulk(peer)) SendDue(peer);
+  peer.due = Peer::Due::kAsk;
+  SendDue(peer);
 }
 
 bool VerbsTransport::RenewBulk(Peer& peer) {
   peer.bulk_open = false;
   EndLane(peer, Lane::kBulk);
+  Peer::Credits& credits = peer.credits[static_cast<size_t>(Lane::kBulk)];
+  credits.taken = credits.returned = 0;
   absl::StatusOr<QueuePair> pair = MakePair();
   if (!pair.ok()) {
     LosePeer(peer);
     return false;
   }
-  arrivals_->Expect(pair->number(), peer.rank);
+  arrivals_->Expect(pair->number(), {.rank = peer.rank, .lane = Lane::kBulk});
   peer.queue(Lane::kBulk).Renew(*std::move(pair));
-  peer.renewal_due = true;
   return true;
 }
 
-void VerbsTransport::OnRenewBulk(Peer& peer, uint32_t number) {
+void VerbsTransport::OnAskBulk(Peer& peer, uint32_t number) {
   if (peer.state != Peer::State::kConnected) return;
-  if (!std::exchange(peer.awaits_answer, false) && !RenewBulk(peer)) return;
+  // Both have asked: each takes the other's question for the answer.
+  if (!std::exchange(peer.awaits_answer, false)) {
+    if (!RenewBulk(peer)) return;
+    peer.due = Peer::Due::kAnswer;
+  }
+  OpenBulk(peer, number);
+}
+
+void VerbsTransport::OpenBulk(Peer& peer, uint32_t number) {
+  peer.far_number = number;
+  // The peer counts from 0 again; what it wrote before came before its message.
+  peer.credits[static_cast<size_t>(Lane::kBulk)].sent = 0;
+  CreditWord(peer.rank, Lane::kBulk).store(0, std::memory_order_release);
   QueuePair& pair = peer.queue(Lane::kBulk).pair();
   const absl::Status connected =
       pair.Connect(peer.port, {number, FirstPacket(peer.ends.bulk, number)},

@@ -73,17 +73,24 @@ class VerbsTransport final : public Transport {
     uint64_t credit_address = 0;  // Of the word by which it reads what we took in.
     uint32_t credit_key = 0;
 
-    uint64_t immediates_sent = 0;
-    uint64_t immediates_taken = 0;  // That it sent us.
-    uint64_t credits_returned = 0;  // Of those.
+    // Of immediates, on one lane.
+    struct Credits {
+      uint64_t sent = 0;
+      uint64_t taken = 0;     // That it sent us.
+      uint64_t returned = 0;  // Of those.
+      bool due() const { return taken - returned >= Arrivals::kCredits / 2; }
+    };
+    Credits credits[2];  // By Lane.
 
     // When an operation on the bulk lane is cut off, its queue pair is replaced, and the
-    // peer told of the new one, which answers with its own: until then the lane takes
-    // nothing. Who is told unasked replaces its own, too; if both tell, both are answered.
+    // peer asked to connect to the new one, by its number. It replaces its own, too, and
+    // answers with that one's number: until then the lane takes nothing.
+    enum class Due : uint8_t { kNothing, kAsk, kAnswer };
     bool bulk_open = true;
     bool awaits_answer = false;
-    bool renewal_due = false;  // The peer is yet to be told: there was no room.
-    bool broken[2] = {};       // By Lane: an operation failed there; see MendBroken.
+    Due due = Due::kNothing;  // What the peer is yet to be told: there was no room.
+    uint32_t far_number = 0;  // Of the pair that ours was last connected anew to.
+    bool broken[2] = {};      // By Lane: an operation failed there; see MendBroken.
   };
 
   VerbsTransport(std::shared_ptr<const VerbsDevice> device, const NodeView& node);
@@ -94,10 +101,13 @@ class VerbsTransport final : public Transport {
 
   // All below are called with the lock held.
   size_t PostRun(Peer& peer, Lane lane, std::span<const Op> ops);
-  bool MayTake(Peer& peer, const SendQueue& queue, size_t chained, const Op& op) const;
+  bool MayTake(const Peer& peer, const SendQueue& queue, size_t chained, const Op& op) const;
   // Posts `chain`, whose requests were pushed already. False: the lane broke.
   bool PostChain(Peer& peer, Lane lane, WorkChain& chain);
   WorkChain::Local Scratch() const;
+  // By which the peer tells how many of our immediates it has taken in.
+  std::atomic<uint64_t>& CreditWord(Rank peer, Lane lane) const;
+  size_t CreditBytes() const { return node_.size * 2 * sizeof(uint64_t); }
 
   // Takes in what was sent, and only notes which lanes broke: MendBroken does the rest,
   // since that waits for completions, which must be taken in their order.
@@ -105,12 +115,12 @@ class VerbsTransport final : public Transport {
   void OnSent(const ibv_wc& completion);
   void MendBroken();
   void TakeArrivals();
-  void OnArrival(Peer& peer, const Immediate& immediate);
+  void OnArrival(Peer& peer, const Arrivals::Arrival& arrival);
   // What found no room before, if anything.
   void SendAllDue();
   void SendDue(Peer& peer);
   bool SendImmediate(Peer& peer, const Immediate& immediate);
-  bool ReturnCredits(Peer& peer);
+  bool ReturnCredits(Peer& peer, Lane lane);
 
   // Ends all that is under way on the lane, and its queue pair.
   void EndLane(Peer& peer, Lane lane);
@@ -118,7 +128,9 @@ class VerbsTransport final : public Transport {
   void BreakBulk(Peer& peer);
   // Replaces the queue pair; false: that failed, and the peer is lost.
   bool RenewBulk(Peer& peer);
-  void OnRenewBulk(Peer& peer, uint32_t number);
+  void OnAskBulk(Peer& peer, uint32_t number);
+  // Connects our new pair to the peer's, that with `number`.
+  void OpenBulk(Peer& peer, uint32_t number);
 
   void End(Rank peer, uint64_t token, Event::Result result);
   void Tell(const Event& event) { ready_.push_back(event); }
@@ -129,7 +141,7 @@ class VerbsTransport final : public Transport {
   uint32_t depth_ = 0;          // Of each queue pair.
   uint32_t max_under_way_ = 0;  // Of all together: what the completion queue holds.
 
-  // One word a peer that it returns our credits in, and one for values nobody wants.
+  // Two words a peer, one a lane, that it returns our credits in; one for values nobody wants.
   Mapping words_;
   std::unique_ptr<RegionHandle> words_region_;
 

@@ -26,9 +26,10 @@ namespace weft {
 // What the 32 bits of an immediate tell the target.
 struct Immediate {
   enum class Kind : uint32_t {
-    kCount,      // Add 1 to notification counter `value`.
-    kWake,       // A signal was written: wake who waits.
-    kRenewBulk,  // The bulk lane's queue pair is another now: number `value`.
+    kCount,       // Add 1 to notification counter `value`.
+    kWake,        // A signal was written: wake who waits.
+    kAskBulk,     // The bulk lane's queue pair is another now, number `value`: connect to it.
+    kAnswerBulk,  // So it is here, and connected: number `value`.
   };
 
   Kind kind;
