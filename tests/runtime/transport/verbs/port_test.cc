@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace {
 ibv_gid_entry Entry(uint32_t type, const std::vector<uint8_t>& first, bool mapped_v4 = false) {
   ibv_gid_entry entry = {};
   entry.gid_type = type;
-  std::memcpy(entry.gid.raw, first.data(), first.size());
+  std::ranges::copy(first, entry.gid.raw);
   if (mapped_v4) entry.gid.raw[10] = entry.gid.raw[11] = 0xff;
   return entry;
 }
