@@ -186,6 +186,8 @@ TEST_P(EngineOrder, NotificationsReceivedAreNotificationsSent) {
     EXPECT_TRUE(absl::IsOutOfRange(self.engine().FlushAll(EngineRank::Soon())));
     for (Rank peer = 0; peer < 3; ++peer) self.word(peer) += sent[peer];
     self.Meet();
+    // Who receives may have to be told of what has arrived.
+    self.WaitFor([&] { return self.counter(0) >= self.word(self.rank()); });
     EXPECT_EQ(self.counter(0), self.word(self.rank()));
     self.Meet();
   });

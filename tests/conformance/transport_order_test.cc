@@ -154,6 +154,8 @@ TEST_P(TransportOrder, NotificationsReceivedAreNotificationsSent) {
     }
     for (Rank peer = 0; peer < 3; ++peer) self.word(peer) += sent[peer];
     self.Meet();
+    // Who receives may have to be told of what has arrived.
+    self.WaitFor([&] { return self.counter(447) >= self.word(self.rank()); });
     EXPECT_EQ(self.counter(447), self.word(self.rank()));
     self.Meet();
   });
