@@ -26,6 +26,8 @@ NotificationState::NotificationState(const NodeView& node, Progress progress)
       spins_(Oversubscribed(node.size) ? 0 : kSpins) {}
 
 void NotificationState::Open(uint32_t id) {
+  // What has arrived for an earlier counter of that id, and nobody was told of yet.
+  if (progress_.step) progress_.step();
   consumed_[id].store(control_.counters[id].arrivals.load(std::memory_order_acquire),
                       std::memory_order_release);
 }
