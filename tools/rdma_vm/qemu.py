@@ -46,12 +46,13 @@ def command_line(options, kernel, initrd, console, ports):
     time, kernel_time = clock(options)
     line = [QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
             "-machine", "q35", *time,
-            # With erms or fsrm the guest copies by `rep movsb`, which QEMU does bytewise:
-            # a word of eight bytes would tear.
+            # With erms or fsrm the guest copies by `rep movsb`, which QEMU does bytewise: a
+            # word of eight bytes would tear. With rep_good (112), which its kernel assumes,
+            # it copies less than eight bytes so.
             "-cpu", "max,erms=off,fsrm=off", "-smp", str(options.cpus), "-m", str(options.mem),
             "-kernel", kernel.image, "-initrd", "/dev/fd/%d" % initrd,
-            "-append", "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nowatchdog" +
-            kernel_time,
+            "-append", "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nowatchdog "
+                       "clearcpuid=112" + kernel_time,
             "-chardev", "file,id=console,path=/dev/fd/%d,append=on" % console,
             "-serial", "chardev:console", "-device", "virtio-serial-pci"]
     for number, port in enumerate(ports, 1):
