@@ -67,21 +67,28 @@ def read_events(path):
     return results, broken, complete
 
 
-def count_run(path):
-    """Returns (passed, failures, skipped) of one run of Bazel."""
-    stage = os.path.splitext(os.path.basename(path))[0]
-    results, broken, complete = read_events(path)
+def tally(stage, tests):
+    """Returns (passed, failures, skipped) of [(name, path of its report, Bazel's status)]."""
     passed, failures, skipped = 0, [], 0
-    for (label, _, _), result in sorted(results.items(), key=str):
-        case_passed, case_failed, case_skipped = count_cases(xml_path(result))
-        status = result.get("status", "NO_STATUS")
+    for name, report, status in tests:
+        case_passed, case_failed, case_skipped = count_cases(report)
         if status not in ("PASSED", "FLAKY") and not case_failed:
             case_failed = [status]
         elif status == "PASSED" and not case_passed + case_skipped and not case_failed:
             case_failed = ["passed without a single test case"]
         passed += case_passed
         skipped += case_skipped
-        failures += ["%s: %s: %s" % (stage, label, case) for case in case_failed]
+        failures += ["%s: %s: %s" % (stage, name, case) for case in case_failed]
+    return passed, failures, skipped
+
+
+def count_run(path):
+    """The tally of one run of Bazel."""
+    stage = os.path.splitext(os.path.basename(path))[0]
+    results, broken, complete = read_events(path)
+    passed, failures, skipped = tally(stage, (
+        (label, xml_path(result), result.get("status", "NO_STATUS"))
+        for (label, _, _), result in sorted(results.items(), key=str)))
     failures += ["%s: %s: does not build" % (stage, label)
                  for label in sorted(broken - {key[0] for key in results})]
     if not complete:
@@ -90,17 +97,11 @@ def count_run(path):
 
 
 def count_reports(folder):
-    """Returns (passed, failures, skipped) of a folder of reports."""
-    passed, failures, skipped = 0, [], 0
+    """The tally of a folder of reports."""
     stage = os.path.basename(folder)
-    for path in sorted(pathlib.Path(folder).rglob("*.xml")):
-        name = path.relative_to(folder).with_suffix("")
-        case_passed, case_failed, case_skipped = count_cases(path)
-        if not case_passed + case_skipped and not case_failed:
-            case_failed = ["no test case"]
-        passed += case_passed
-        skipped += case_skipped
-        failures += ["%s: %s: %s" % (stage, name, case) for case in case_failed]
+    passed, failures, skipped = tally(stage, (
+        (path.relative_to(folder).with_suffix(""), path, "PASSED")
+        for path in sorted(pathlib.Path(folder).rglob("*.xml"))))
     if not passed and not failures:
         failures.append("%s: no test ran" % stage)
     return passed, failures, skipped

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace weft {
-
 namespace {
 
 // The first that was lost in one of the states that `counts` tells.

@@ -2,13 +2,6 @@
 
 namespace weft {
 
-bool EmulatedAtomic::Needed(Transport::Atomics atomics, Op::Kind kind, uint64_t length) {
-  if (atomics == Transport::Atomics::kAll) return false;
-  const bool native =
-      kind == Op::Kind::kFetchAdd || kind == Op::Kind::kFetch || kind == Op::Kind::kCompareSwap;
-  return !native || length != 8;
-}
-
 EmulatedAtomic::EmulatedAtomic(Op& op)
     : kind_(op.kind),
       offset_(op.offset),

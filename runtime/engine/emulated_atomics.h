@@ -14,9 +14,6 @@ namespace weft {
 
 class EmulatedAtomic {
  public:
-  // Whether a transport with `atomics` lacks that one.
-  static bool Needed(Transport::Atomics atomics, Op::Kind kind, uint64_t length);
-
   // Makes `op`, an atomic in bounds, its own first step.
   explicit EmulatedAtomic(Op& op);
 

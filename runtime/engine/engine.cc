@@ -263,8 +263,7 @@ void Engine::Impl::Fill(Slot& slot, Peer& peer, const Request& request) {
     slot.bounced = !key.has_value();
     slot.op.local_key = key.value_or(0);
   }
-  if (IsAtomic(request.kind) &&
-      EmulatedAtomic::Needed(transport_->caps().atomics, request.kind, request.length)) {
+  if (!CarriesOut(transport_->caps().atomics, request.kind, request.length)) {
     slot.emulated.emplace(slot.op);
     slot.op.local = standing;  // Each step returns the word.
     ++peer.emulated;

@@ -331,10 +331,7 @@ void Engine::Impl::Complete(Peer& peer, uint32_t index) {
   Slot& slot = ledger_[index];
   ledger_.Remove(peer.queue(slot.lane), index);
   slot.state = Slot::State::kDone;
-  if (slot.emulated) {
-    slot.emulated->Restore(slot.op);
-    --peer.emulated;
-  }
+  if (slot.emulated) --peer.emulated;
   completed_ = true;
   if (!slot.posted && !slot.late) return;  // Finish does the rest.
   if (!slot.late) {

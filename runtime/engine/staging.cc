@@ -46,12 +46,10 @@ std::byte* StagingPool::Allocate(size_t bytes) {
   return bytes <= kLargeBytes ? large_.Allocate() : nullptr;
 }
 
-const StagingPool::Buffers& StagingPool::SetOf(const std::byte* buffer) const {
+StagingPool::Buffers& StagingPool::SetOf(const std::byte* buffer) {
   return small_.Owns(buffer) ? small_ : large_.Owns(buffer) ? large_ : bounce_;
 }
 
-void StagingPool::Free(std::byte* buffer) {
-  const_cast<Buffers&>(SetOf(buffer)).Free(buffer);  // One of ours, which are not const.
-}
+void StagingPool::Free(std::byte* buffer) { SetOf(buffer).Free(buffer); }
 
 }  // namespace weft

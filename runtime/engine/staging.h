@@ -35,7 +35,7 @@ class StagingPool {
   std::byte* AllocateBounce() { return bounce_.Allocate(); }
   void Free(std::byte* buffer);
   // For Op::local_key; 0 where nothing was registered.
-  uint32_t KeyOf(const std::byte* buffer) const { return SetOf(buffer).key(); }
+  uint32_t KeyOf(const std::byte* buffer) { return SetOf(buffer).key(); }
 
  private:
   class Buffers {
@@ -56,7 +56,7 @@ class StagingPool {
     std::vector<std::byte*> free_;
   };
 
-  const Buffers& SetOf(const std::byte* buffer) const;
+  Buffers& SetOf(const std::byte* buffer);
 
   Buffers small_{kSmallBytes, kSmallBuffers};
   Buffers large_{kLargeBytes, kLargeBuffers};

@@ -158,7 +158,10 @@ std::vector<Fabric> BareFabrics() {
   const char* const chosen = std::getenv("WEFT_CONFORMANCE");
   if (chosen != nullptr && std::string_view(chosen) == "verbs") {
     std::vector<Fabric> fabrics = AsThreadsAndProcesses("Verbs", OnDeviceInTurn);
-    for (Fabric& fabric : fabrics) fabric.bare = false;
+    for (Fabric& fabric : fabrics) {
+      fabric.tears_two_bytes = std::getenv("RDMA_DEVICES") != nullptr;
+      fabric.bare = false;
+    }
     return fabrics;
   }
   return AsThreadsAndProcesses("Shm", [](const NodeView& node) -> std::unique_ptr<Transport> {

@@ -36,7 +36,8 @@ struct Fabric {
   std::string name;  // Of letters and digits only.
   MakeTransport make;
   bool processes = false;
-  bool bare = true;  // Neither a fault decorator nor an emulated device: all is fast.
+  bool tears_two_bytes = false;  // Soft devices copy them one by one.
+  bool bare = true;              // Neither a fault decorator nor an emulated device: all is fast.
 
   // The same ranks over the same transport, but made worse like this.
   Fabric With(const FaultOptions& options) const;

@@ -110,10 +110,9 @@ bool MountShm(unsigned long flags, const char* options) {
 
 // Puts an empty folder with the usual devices in the place of /dev.
 bool ReplaceDev() {
-  char folder[] = "/tmp/case24-dev-XXXXXX";
-  if (mkdtemp(folder) == nullptr || mount("tmpfs", folder, "tmpfs", 0, "size=1m") != 0)
-    return false;
-  const std::string dev = folder;
+  // Any folder will do until it is moved: mounts are this process's own.
+  const std::string dev = ::testing::TempDir();
+  if (mount("tmpfs", dev.c_str(), "tmpfs", 0, "size=1m") != 0) return false;
   for (const char* name : {"null", "zero", "urandom"}) {
     const std::string file = dev + "/" + name;
     std::ofstream(file).flush();
@@ -121,7 +120,7 @@ bool ReplaceDev() {
     if (mount(device.c_str(), file.c_str(), nullptr, MS_BIND, nullptr) != 0) return false;
   }
   return symlink("/proc/self/fd", (dev + "/fd").c_str()) == 0 &&
-         mount(folder, "/dev", nullptr, MS_MOVE, nullptr) == 0 && rmdir(folder) == 0;
+         mount(dev.c_str(), "/dev", nullptr, MS_MOVE, nullptr) == 0;
 }
 
 // The default heap of 256 MiB a rank, all of it touched.

@@ -53,7 +53,8 @@ World& TheWorld() { return *the_world; }
 
 bool OverSoftRdma() {
   const char* const transports = std::getenv("WEFT_TRANSPORTS");
-  return transports != nullptr && std::string_view(transports) == "verbs";
+  return transports != nullptr && std::string_view(transports) == "verbs" &&
+         std::getenv("RDMA_DEVICES") != nullptr;
 }
 
 bool OperationsAreSlow() { return std::getenv("WEFT_FAULT") != nullptr || OverSoftRdma(); }

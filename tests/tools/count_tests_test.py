@@ -83,6 +83,30 @@ class CountTests(unittest.TestCase):
         self.assertEqual(self.count(passed, end=None)[1][-1], "2 passed, 1 failed")
         self.assertEqual(self.count(passed, end="PARSING_FAILURE")[1][-1], "2 passed, 1 failed")
 
+    def reports(self, **reports):
+        """Makes a folder of NAME.xml; returns the flag for it."""
+        folder = self.path("verbs")
+        for name, text in reports.items():
+            path = os.path.join(folder, "conformance", name + ".xml")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text)
+        os.makedirs(folder, exist_ok=True)
+        return "--reports=" + folder
+
+    def test_a_folder_of_reports_counts(self):
+        status, lines = self.count([self.result("//t", "PASSED", XML % "")],
+                                   self.reports(one=XML % "", two=XML % FAILURE))
+        self.assertEqual(status, 1)
+        self.assertEqual(lines, ["FAILED verbs: conformance/two: S.d", "3 skipped",
+                                 "6 passed, 1 failed"])
+
+    def test_reports_without_cases_and_folders_without_reports_are_failures(self):
+        passed = [self.result("//t", "PASSED", XML % "")]
+        self.assertIn("FAILED verbs: no test ran", self.count(passed, self.reports())[1])
+        status, lines = self.count(passed, self.reports(empty="<testsuites/>", cut="<testsui"))
+        self.assertEqual((status, lines[-1]), (1, "2 passed, 2 failed"))
+
     def test_other_checks_count(self):
         status, lines = self.count([self.result("//t", "PASSED", XML % "")], "--failed=format")
         self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed"))

@@ -20,11 +20,12 @@ namespace {
 // Later than any moment at which the last rank stops.
 constexpr absl::Duration kLater = absl::Milliseconds(20);
 
-void StopAtAMomentOf(uint64_t seed, int within_microseconds) {
+// Stops this process soon: at the moment that the seed gives.
+void StopWithin(int microseconds, uint64_t seed) {
   signal(SIGALRM, [](int) { raise(SIGSTOP); });
   std::mt19937_64 random(seed);
   itimerval timer = {};
-  timer.it_value.tv_usec = std::uniform_int_distribution<int>(1, within_microseconds)(random);
+  timer.it_value.tv_usec = std::uniform_int_distribution<int>(1, microseconds)(random);
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
@@ -33,29 +34,21 @@ int Run(bool in_join, uint64_t seed) {
   const bool last = std::string_view(self) == "3";
   // Whoever weftrun asks to end is still to tell.
   signal(SIGTERM, SIG_IGN);
-  if (in_join) {
-    if (last) {
-      StopAtAMomentOf(seed, 3000);
-    } else {
-      absl::SleepFor(kLater);
-    }
-  }
+  if (in_join && last) StopWithin(3000, seed);
+  if (in_join && !last) absl::SleepFor(kLater);
   auto world = World::Join({});
   if (!world.ok()) {
     Tell(self, world.status().ToString());
     return 3;
   }
   absl::Status end = world->Barrier();
-  if (!in_join) {
-    if (last) {
-      StopAtAMomentOf(seed, 200);
-      // Telling the others takes less than the shortest timer: some moments come before.
-      const absl::Time leave_at = absl::Now() + absl::Microseconds(100);
-      while (absl::Now() < leave_at) continue;
-    } else {
-      absl::SleepFor(kLater);
-    }
+  if (!in_join && last) {
+    StopWithin(200, seed);
+    // Telling the others takes less than the shortest timer: some moments come before.
+    const absl::Time leave_at = absl::Now() + absl::Microseconds(100);
+    while (absl::Now() < leave_at) continue;
   }
+  if (!in_join && !last) absl::SleepFor(kLater);
   end.Update(world->Leave());
   Tell(self, end.ToString());
   return end.ok() ? 0 : 3;

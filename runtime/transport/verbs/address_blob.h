@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/queue_pair.h"
 #include "weft/rank.h"
 
@@ -29,6 +30,7 @@ struct VerbsAddress {
   struct Pairs {
     PairEnd small;
     PairEnd bulk;
+    const PairEnd& of(Lane lane) const { return lane == Lane::kSmall ? small : bulk; }
   };
 
   Rank rank = 0;

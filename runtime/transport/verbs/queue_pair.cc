@@ -22,7 +22,8 @@ constexpr uint8_t kRetries = 6;
 constexpr uint8_t kNotReadyTimer = 12;
 constexpr uint8_t kNotReadyRetries = 6;
 
-constexpr int kPeersMay = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+constexpr unsigned kPeersMay = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 }  // namespace
 
@@ -67,10 +68,7 @@ absl::Status QueuePair::Initialize() {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = device_->port().number;
-  attributes.qp_access_flags = static_cast<unsigned>(kPeersMay);
-  if (device_->limits().atomic_cap != IBV_ATOMIC_NONE) {
-    attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
-  }
+  attributes.qp_access_flags = kPeersMay;
   return Modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
                 "ready to connect");
 }

@@ -3,7 +3,8 @@
 //
 // Every pair of ranks has two reliable connected queue pairs, one a lane. Their
 // numbers are exchanged through the addresses that the ranks publish, so all are
-// made, and must be connected by both sides, before anything is posted.
+// made, and must be connected by both sides, before anything is posted. Setting up
+// and waiting are in verbs_transport.cc, the rest in send.cc, receive.cc and lanes.cc.
 //
 // Threads: as transport.h says. One lock guards all; Serve takes it for moments,
 // and sleeps without it.
@@ -18,13 +19,13 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "runtime/base/mapping.h"
 #include "runtime/base/node_view.h"
 #include "runtime/transport/transport.h"
-#include "runtime/transport/verbs/address_blob.h"
 #include "runtime/transport/verbs/arrivals.h"
 #include "runtime/transport/verbs/device.h"
-#include "runtime/transport/verbs/send_queue.h"
+#include "runtime/transport/verbs/peer.h"
 #include "runtime/transport/verbs/work_chain.h"
 
 namespace weft {
@@ -52,46 +53,9 @@ class VerbsTransport final : public Transport {
   void Serve(Deadline deadline) override;
 
  private:
+  static constexpr Atomics kAtomics = Atomics::kAddAndCompareSwap64;
   // Operations whose events Poll has not handed out yet.
   static constexpr uint32_t kMaxTokens = 8192;
-
-  struct Peer {
-    enum class State : uint8_t { kNew, kConnected, kGone };
-
-    Peer(Rank r, SendQueue small, SendQueue bulk)
-        : rank(r), queues{std::move(small), std::move(bulk)} {}
-    SendQueue& queue(Lane lane) { return queues[static_cast<size_t>(lane)]; }
-
-    const Rank rank;
-    State state = State::kNew;
-    SendQueue queues[2];       // By Lane.
-    VerbsAddress::Pairs ours;  // As they were exchanged.
-
-    // What Connect was told.
-    RemotePort port;
-    VerbsAddress::Pairs ends;
-    uint64_t credit_address = 0;  // Of the word by which it reads what we took in.
-    uint32_t credit_key = 0;
-
-    // Of immediates, on one lane.
-    struct Credits {
-      uint64_t sent = 0;
-      uint64_t taken = 0;     // That it sent us.
-      uint64_t returned = 0;  // Of those.
-      bool due() const { return taken - returned >= Arrivals::kCredits / 2; }
-    };
-    Credits credits[2];  // By Lane.
-
-    // When an operation on the bulk lane is cut off, its queue pair is replaced, and the
-    // peer asked to connect to the new one, by its number. It replaces its own, too, and
-    // answers with that one's number: until then the lane takes nothing.
-    enum class Due : uint8_t { kNothing, kAsk, kAnswer };
-    bool bulk_open = true;
-    bool awaits_answer = false;
-    Due due = Due::kNothing;  // What the peer is yet to be told: there was no room.
-    uint32_t far_number = 0;  // Of the pair that ours was last connected anew to.
-    bool broken[2] = {};      // By Lane: an operation failed there; see MendBroken.
-  };
 
   VerbsTransport(std::shared_ptr<const VerbsDevice> device, const NodeView& node);
 
@@ -100,40 +64,46 @@ class VerbsTransport final : public Transport {
   absl::Status CheckRank(Rank peer) const;
 
   // All below are called with the lock held.
-  size_t PostRun(Peer& peer, Lane lane, std::span<const Op> ops);
-  bool MayTake(const Peer& peer, const SendQueue& queue, size_t chained, const Op& op) const;
+
+  // --- send.cc ---
+  // kOk, or how `op` ends without being started.
+  static Event::Result Check(const VerbsPeer& peer, const Op& op);
+  bool MayTake(const VerbsPeer& peer, const SendQueue& queue, size_t chained, const Op& op) const;
+  WorkChain MakeChain(VerbsPeer& peer, Lane lane) const;
   // Posts `chain`, whose requests were pushed already. False: the lane broke.
-  bool PostChain(Peer& peer, Lane lane, WorkChain& chain);
-  WorkChain::Local Scratch() const;
+  bool PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain);
+  // Posts the one request that `add` makes, on the small lane. False: there is no room, or
+  // the lane broke.
+  bool SendAlone(VerbsPeer& peer, absl::FunctionRef<void(WorkChain&)> add);
   // By which the peer tells how many of our immediates it has taken in.
   std::atomic<uint64_t>& CreditWord(Rank peer, Lane lane) const;
   size_t CreditBytes() const { return node_.size * 2 * sizeof(uint64_t); }
-
   // Takes in what was sent, and only notes which lanes broke: MendBroken does the rest,
   // since that waits for completions, which must be taken in their order.
   void ReapSent();
   void OnSent(const ibv_wc& completion);
-  void MendBroken();
-  void TakeArrivals();
-  void OnArrival(Peer& peer, const Arrivals::Arrival& arrival);
-  // What found no room before, if anything.
-  void SendAllDue();
-  void SendDue(Peer& peer);
-  bool SendImmediate(Peer& peer, const Immediate& immediate);
-  bool ReturnCredits(Peer& peer, Lane lane);
-
-  // Ends all that is under way on the lane, and its queue pair.
-  void EndLane(Peer& peer, Lane lane);
-  void LosePeer(Peer& peer);
-  void BreakBulk(Peer& peer);
-  // Replaces the queue pair; false: that failed, and the peer is lost.
-  bool RenewBulk(Peer& peer);
-  void OnAskBulk(Peer& peer, uint32_t number);
-  // Connects our new pair to the peer's, that with `number`.
-  void OpenBulk(Peer& peer, uint32_t number);
-
   void End(Rank peer, uint64_t token, Event::Result result);
   void Tell(const Event& event) { ready_.push_back(event); }
+
+  // --- receive.cc ---
+  // And mends what broke.
+  void TakeArrivalsAndAnswer();
+  void TakeArrivals();
+  void OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival);
+  // Credits, questions and answers; what finds no room is due again.
+  void SendDue(VerbsPeer& peer);
+
+  // --- lanes.cc ---
+  void MendBroken();
+  // Ends all that is under way on the lane, and its queue pair.
+  void EndLane(VerbsPeer& peer, Lane lane);
+  void LosePeer(VerbsPeer& peer);
+  void BreakBulk(VerbsPeer& peer);
+  // Replaces the queue pair; false: that failed, and the peer is lost.
+  bool RenewBulk(VerbsPeer& peer);
+  void OnAskBulk(VerbsPeer& peer, uint32_t number);
+  // Connects our new pair to the peer's, that with `number`.
+  void OpenBulk(VerbsPeer& peer, uint32_t number);
 
   const std::shared_ptr<const VerbsDevice> device_;  // Shared with the registrations.
   const NodeView node_;
@@ -147,7 +117,7 @@ class VerbsTransport final : public Transport {
 
   CompletionQueueHandle sent_;
   std::unique_ptr<Arrivals> arrivals_;
-  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<std::unique_ptr<VerbsPeer>> peers_;
 
   std::mutex mutex_;
   uint32_t under_way_ = 0;  // Requests of all queue pairs.

@@ -10,18 +10,16 @@ uint32_t OnWire(const Immediate& immediate) { return htonl(immediate.Encode()); 
 }  // namespace
 
 size_t WorkChain::RequestsOf(const Op& op) {
-  switch (op.kind) {
-    case Op::Kind::kPut:
-      return op.ride == Ride::kAddSignal ? 3 : op.ride == Ride::kSetSignal ? 2 : 1;
-    case Op::Kind::kGet:
-      return 1;
-    case Op::Kind::kFetchAdd:
-    case Op::Kind::kCompareSwap:
-    case Op::Kind::kFetch:
-      return op.length == 8 ? 1 : 0;
-    default:
-      return 0;
+  switch (op.ride) {
+    case Ride::kAddSignal:
+      return kMostOfOne;
+    case Ride::kSetSignal:
+      return 2;
+    case Ride::kCounter:
+    case Ride::kNone:
+      break;
   }
+  return 1;
 }
 
 ibv_send_wr& WorkChain::Append(ibv_wr_opcode opcode, const void* at, uint64_t length,

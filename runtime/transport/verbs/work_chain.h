@@ -43,8 +43,7 @@ struct Immediate {
 
 class WorkChain {
  public:
-  static constexpr size_t kMaxOperations = 16;
-  static constexpr size_t kMaxRequests = 3 * kMaxOperations;
+  static constexpr size_t kMaxRequests = 48;
 
   // Registered memory of this process.
   struct Local {
@@ -60,7 +59,7 @@ class WorkChain {
   WorkChain(const WorkChain&) = delete;
   WorkChain& operator=(const WorkChain&) = delete;
 
-  // How many requests `op` takes; 0: the device cannot do it.
+  // How many requests `op`, which the device can carry out, takes.
   static size_t RequestsOf(const Op& op);
 
   // The last request of each carries its immediate, and `op.fenced` the first a fence.
@@ -71,10 +70,14 @@ class WorkChain {
   void AddWord(uint64_t address, uint32_t key, uint64_t word);
 
   size_t size() const { return size_; }
+  // Whether not every operation fits any more.
+  bool full() const { return size_ + kMostOfOne > kMaxRequests; }
   // Asks for the completion of the last. Not empty.
   ibv_send_wr* Close();
 
  private:
+  static constexpr size_t kMostOfOne = 3;
+
   ibv_send_wr& Append(ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key);
   void Inline(ibv_send_wr& request);
 

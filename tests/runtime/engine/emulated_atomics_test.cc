@@ -89,13 +89,5 @@ void Check(uint64_t seed) {
 TEST(EmulatedAtomic, OfEightBytes) { Check<uint64_t>(1); }
 TEST(EmulatedAtomic, OfFourBytes) { Check<uint32_t>(2); }
 
-TEST(EmulatedAtomic, IsNeededForWhatTheDeviceLacks) {
-  using Atomics = Transport::Atomics;
-  EXPECT_FALSE(EmulatedAtomic::Needed(Atomics::kAll, Op::Kind::kXor, 4));
-  EXPECT_FALSE(EmulatedAtomic::Needed(Atomics::kAddAndCompareSwap64, Op::Kind::kFetchAdd, 8));
-  EXPECT_TRUE(EmulatedAtomic::Needed(Atomics::kAddAndCompareSwap64, Op::Kind::kFetchAdd, 4));
-  EXPECT_TRUE(EmulatedAtomic::Needed(Atomics::kAddAndCompareSwap64, Op::Kind::kSwap, 8));
-}
-
 }  // namespace
 }  // namespace weft

@@ -53,5 +53,19 @@ TEST(Bounds, Corners) {
   EXPECT_TRUE(InBounds(0, UINT64_MAX, UINT64_MAX));
 }
 
+TEST(CarriesOut, TheAtomicsOfADeviceAreThreeOfEightBytes) {
+  constexpr auto kDevice = Transport::Atomics::kAddAndCompareSwap64;
+  for (const Op::Kind kind :
+       {Op::Kind::kFetchAdd, Op::Kind::kCompareSwap, Op::Kind::kSwap, Op::Kind::kFetch,
+        Op::Kind::kSet, Op::Kind::kAnd, Op::Kind::kOr, Op::Kind::kXor}) {
+    const bool device =
+        kind == Op::Kind::kFetchAdd || kind == Op::Kind::kCompareSwap || kind == Op::Kind::kFetch;
+    EXPECT_EQ(CarriesOut(kDevice, kind, 8), device);
+    EXPECT_FALSE(CarriesOut(kDevice, kind, 4));
+    EXPECT_TRUE(CarriesOut(Transport::Atomics::kAll, kind, 4));
+  }
+  EXPECT_TRUE(CarriesOut(kDevice, Op::Kind::kPut, 3));
+}
+
 }  // namespace
 }  // namespace weft

@@ -6,6 +6,8 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -59,13 +61,15 @@ TEST(Settings, ExplicitWinsOverTheEnvironment) {
 
 TEST(Settings, BadValuesAreNamed) {
   for (const auto& [variable, value] :
-       std::map<std::string, std::string>{{"WEFT_HEAP_BYTES", "lots"},
-                                          {"WEFT_HEAP_BYTES", "-1"},
-                                          {"WEFT_LOCAL_BYTES", "0"},
-                                          {"WEFT_LOCAL_BYTES", "12X"},
-                                          {"WEFT_DEADLINE", "30"},
-                                          {"WEFT_WAIT_DEADLINE", "-3s"},
-                                          {"WEFT_FAULT", "yes"}}) {
+       std::vector<std::pair<std::string, std::string>>{{"WEFT_HEAP_BYTES", "lots"},
+                                                        {"WEFT_HEAP_BYTES", "-1"},
+                                                        {"WEFT_LOCAL_BYTES", "0"},
+                                                        {"WEFT_LOCAL_BYTES", "12X"},
+                                                        {"WEFT_DEADLINE", "30"},
+                                                        {"WEFT_WAIT_DEADLINE", "-3s"},
+                                                        {"WEFT_FAULT", "yes"},
+                                                        {"WEFT_TRANSPORTS", "tcpip"},
+                                                        {"WEFT_TRANSPORTS", "Verbs"}}) {
     const absl::Status status = ResolveSettings({}, Environment({{variable, value}})).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << variable << "=" << value;
     EXPECT_NE(status.message().find(variable), absl::string_view::npos) << status;
@@ -78,6 +82,19 @@ TEST(Settings, BadValuesAreNamed) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ResolveSettings({.deadline = -absl::Seconds(1)}, Environment({})).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Settings, OnlyBareSharedMemoryIsReachedInline) {
+  const auto settings = [](const std::map<std::string, std::string>& variables) {
+    return ResolveSettings({}, Environment(variables)).value();
+  };
+  EXPECT_TRUE(settings({}).inlines());
+  EXPECT_TRUE(settings({{"WEFT_TRANSPORTS", "shm"}}).inlines());
+  EXPECT_FALSE(settings({{"WEFT_FAULT", "1"}}).inlines());
+  const Settings verbs = settings({{"WEFT_TRANSPORTS", "verbs"}, {"WEFT_VERBS_DEVICE", "rxe0:1"}});
+  EXPECT_FALSE(verbs.inlines());
+  EXPECT_EQ(verbs.transport, Settings::TransportKind::kVerbs);
+  EXPECT_EQ(verbs.verbs_device, "rxe0:1");
 }
 
 // Case 24: a slab that can never be backed is refused with both sizes, instead

@@ -86,11 +86,15 @@ TEST_F(WorkChainTest, AFetchAddsNothing) {
   EXPECT_TRUE(request->send_flags & IBV_SEND_FENCE);
 }
 
-TEST_F(WorkChainTest, WhatTheDeviceCannotDoTakesNoRequest) {
-  for (Op::Kind kind : {Op::Kind::kSwap, Op::Kind::kSet, Op::Kind::kAnd}) {
-    EXPECT_EQ(WorkChain::RequestsOf({.kind = kind, .length = 8}), 0u);
+TEST_F(WorkChainTest, ItIsFullBeforeTheLargestOperationNoLongerFits) {
+  Op op = Put(8);
+  op.ride = Ride::kAddSignal;
+  while (!chain_.full()) {
+    const size_t before = chain_.size();
+    chain_.Add(op);
+    ASSERT_EQ(chain_.size() - before, WorkChain::RequestsOf(op));
   }
-  EXPECT_EQ(WorkChain::RequestsOf({.kind = Op::Kind::kFetchAdd, .length = 4}), 0u);
+  EXPECT_EQ(chain_.size(), WorkChain::kMaxRequests);
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+// How lanes end, and how the bulk lane starts anew.
+#include <atomic>
+#include <utility>
+
+#include "runtime/transport/verbs/verbs_transport.h"
+
+namespace weft {
+namespace {
+
+// Of a queue pair that replaces `end`: both sides can tell it.
+uint32_t FirstPacket(const PairEnd& end, uint32_t number) {
+  return (end.first_packet + number * 0x3779b9) & 0xffffff;
+}
+
+}  // namespace
+
+void VerbsTransport::MendBroken() {
+  while (std::exchange(any_broken_, false)) {
+    for (const auto& peer : peers_) {
+      const bool small = std::exchange(peer->lane(Lane::kSmall).broken, false);
+      const bool bulk = std::exchange(peer->lane(Lane::kBulk).broken, false);
+      if (peer->state != VerbsPeer::State::kConnected) continue;
+      if (small) {
+        LosePeer(*peer);
+      } else if (bulk) {
+        BreakBulk(*peer);
+      }
+    }
+  }
+}
+
+void VerbsTransport::EndLane(VerbsPeer& peer, Lane lane) {
+  SendQueue& queue = peer.lane(lane).queue;
+  ReapSent();  // What has ended well is not in doubt.
+  under_way_ -= queue.under_way();
+  arrivals_->Retire(queue.pair().number());
+  queue.Destroy(Event::Result::kPeerDown,
+                [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
+  peer.lane(lane).broken = false;
+}
+
+void VerbsTransport::LosePeer(VerbsPeer& peer) {
+  if (std::exchange(peer.state, VerbsPeer::State::kGone) == VerbsPeer::State::kGone) return;
+  peer.bulk_open = false;
+  EndLane(peer, Lane::kSmall);
+  if (peer.lane(Lane::kBulk).queue.pair().get() != nullptr) EndLane(peer, Lane::kBulk);
+  Tell({.peer = peer.rank, .kind = Event::Kind::kPeerDown});
+}
+
+void VerbsTransport::BreakBulk(VerbsPeer& peer) {
+  if (peer.awaits_answer) return;  // It takes nothing, and is new.
+  // A pair that the peer was not told of yet is replaced without a word.
+  const bool untold = peer.due == VerbsPeer::Due::kAnswer;
+  if (!RenewBulk(peer)) return;
+  if (untold) return OpenBulk(peer, peer.far_number);
+  peer.awaits_answer = true;
+  peer.due = VerbsPeer::Due::kAsk;
+  SendDue(peer);
+}
+
+bool VerbsTransport::RenewBulk(VerbsPeer& peer) {
+  peer.bulk_open = false;
+  EndLane(peer, Lane::kBulk);
+  VerbsPeer::Credits& credits = peer.lane(Lane::kBulk).credits;
+  credits.taken = credits.returned = 0;
+  absl::StatusOr<QueuePair> pair = MakePair();
+  if (!pair.ok()) {
+    LosePeer(peer);
+    return false;
+  }
+  arrivals_->Expect(pair->number(), {.rank = peer.rank, .lane = Lane::kBulk});
+  peer.lane(Lane::kBulk).queue.Renew(*std::move(pair));
+  return true;
+}
+
+void VerbsTransport::OnAskBulk(VerbsPeer& peer, uint32_t number) {
+  if (peer.state != VerbsPeer::State::kConnected) return;
+  // Both have asked: each takes the other's question for the answer.
+  if (!std::exchange(peer.awaits_answer, false)) {
+    if (!RenewBulk(peer)) return;
+    peer.due = VerbsPeer::Due::kAnswer;
+  }
+  OpenBulk(peer, number);
+}
+
+void VerbsTransport::OpenBulk(VerbsPeer& peer, uint32_t number) {
+  peer.far_number = number;
+  // The peer counts from 0 again; what it wrote before came before its message.
+  peer.lane(Lane::kBulk).credits.sent = 0;
+  CreditWord(peer.rank, Lane::kBulk).store(0, std::memory_order_release);
+  QueuePair& pair = peer.lane(Lane::kBulk).queue.pair();
+  const absl::Status connected =
+      pair.Connect(peer.port, {number, FirstPacket(peer.ends.bulk, number)},
+                   FirstPacket(peer.ours.bulk, pair.number()));
+  if (!connected.ok()) return LosePeer(peer);
+  peer.bulk_open = true;
+  SendDue(peer);
+}
+
+}  // namespace weft

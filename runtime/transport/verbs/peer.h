@@ -1,0 +1,68 @@
+// What the verbs transport knows of one peer: two queue pairs, one a lane, the credits
+// of both directions, and how far a bulk lane that starts anew has come.
+//
+// Guarded by the transport's lock.
+#ifndef WEFT_RUNTIME_TRANSPORT_VERBS_PEER_H_
+#define WEFT_RUNTIME_TRANSPORT_VERBS_PEER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "runtime/transport/transport.h"
+#include "runtime/transport/verbs/address_blob.h"
+#include "runtime/transport/verbs/arrivals.h"
+#include "runtime/transport/verbs/send_queue.h"
+#include "weft/rank.h"
+
+namespace weft {
+
+inline constexpr Lane kLanes[] = {Lane::kSmall, Lane::kBulk};
+
+struct VerbsPeer {
+  enum class State : uint8_t { kNew, kConnected, kGone };
+  // What the peer is yet to be told, since there was no room.
+  enum class Due : uint8_t { kNothing, kAsk, kAnswer };
+
+  // Of immediates.
+  struct Credits {
+    uint64_t sent = 0;
+    uint64_t taken = 0;     // That it sent us.
+    uint64_t returned = 0;  // Of those.
+    bool due() const { return taken - returned >= Arrivals::kCredits / 2; }
+  };
+  struct LaneEnd {
+    explicit LaneEnd(SendQueue q) : queue(std::move(q)) {}
+
+    SendQueue queue;
+    Credits credits;
+    bool broken = false;  // An operation failed there; see VerbsTransport::MendBroken.
+  };
+
+  VerbsPeer(Rank r, SendQueue small, SendQueue bulk)
+      : rank(r), lanes{LaneEnd(std::move(small)), LaneEnd(std::move(bulk))} {}
+  LaneEnd& lane(Lane lane) { return lanes[static_cast<size_t>(lane)]; }
+  const LaneEnd& lane(Lane lane) const { return lanes[static_cast<size_t>(lane)]; }
+
+  const Rank rank;
+  State state = State::kNew;
+  LaneEnd lanes[2];          // By Lane.
+  VerbsAddress::Pairs ours;  // As they were exchanged.
+
+  // What Connect was told.
+  RemotePort port;
+  VerbsAddress::Pairs ends;
+  uint64_t credit_address = 0;  // Of the words by which it reads what we took in.
+  uint32_t credit_key = 0;
+
+  // When an operation on the bulk lane is cut off, its queue pair is replaced, and the
+  // peer asked to connect to the new one, by its number. It replaces its own, too, and
+  // answers with that one's number: until then the lane takes nothing.
+  bool bulk_open = true;
+  bool awaits_answer = false;
+  Due due = Due::kNothing;
+  uint32_t far_number = 0;  // Of the pair that ours was last connected anew to.
+};
+
+}  // namespace weft
+#endif  // WEFT_RUNTIME_TRANSPORT_VERBS_PEER_H_
