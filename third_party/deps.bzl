@@ -56,6 +56,17 @@ def weft_deps():
     )
     maybe(
         system_repository,
+        name = "libsodium",
+        headers = {
+            "sodium.h": "libsodium-dev",
+            "sodium": "libsodium-dev",
+        },
+        libs = ["sodium"],
+        packages = "libsodium-dev",
+        root_build = Label("//third_party:libsodium.BUILD.tpl"),
+    )
+    maybe(
+        system_repository,
         name = "rdma_core",
         headers = {
             "infiniband": "libibverbs-dev",

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/base/deadline.h"
+#include "runtime/base/job_secret.h"
 #include "runtime/base/node_fds.h"
 #include "weft/rank.h"
 
@@ -31,6 +32,8 @@ class Bootstrap {
   virtual Rank rank() const = 0;
   virtual Rank size() const = 0;
   virtual std::string_view source() const = 0;  // "weftrun", "lone"
+  // The same on all ranks, and known to them alone.
+  virtual const JobSecret& secret() const = 0;
 
   // Collective over the node's ranks: their shared memory, made once all have
   // asked for the same shape. kInvalidArgument on every rank, naming one that

@@ -16,6 +16,7 @@ class LoneBootstrap final : public Bootstrap {
   Rank rank() const override { return 0; }
   Rank size() const override { return 1; }
   std::string_view source() const override { return "lone"; }
+  const JobSecret& secret() const override { return secret_; }
 
   absl::StatusOr<std::optional<NodeFds>> ShareMemory(const MemoryShape& shape,
                                                      Deadline deadline) override;
@@ -28,6 +29,7 @@ class LoneBootstrap final : public Bootstrap {
   std::optional<Rank> NextDeath() override { return std::nullopt; }
 
  private:
+  const JobSecret secret_ = MakeJobSecret();
   std::mutex mutex_;
   std::map<std::string, std::string, std::less<>> store_;
 };

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -99,11 +100,13 @@ absl::StatusOr<std::unique_ptr<Bootstrap>> WeftrunBootstrap::ConnectTo(UniqueFd 
   auto welcome = client->Call({.type = Type::kJoin}, Prompt());
   if (!welcome.ok()) return welcome.status();
   const WireMessage& message = welcome->message;
-  if (message.type != Type::kWelcome || message.first >= message.second) {
+  if (message.type != Type::kWelcome || message.first >= message.second ||
+      message.value.size() != client->secret_.size()) {
     return absl::InternalError("joining the job: weftrun's answer makes no sense");
   }
   client->rank_ = static_cast<Rank>(message.first);
   client->size_ = static_cast<Rank>(message.second);
+  std::ranges::copy(message.value, client->secret_.begin());
   return client;
 }
 

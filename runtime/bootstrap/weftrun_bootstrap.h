@@ -38,6 +38,7 @@ class WeftrunBootstrap final : public Bootstrap {
   Rank rank() const override { return rank_; }
   Rank size() const override { return size_; }
   std::string_view source() const override { return "weftrun"; }
+  const JobSecret& secret() const override { return secret_; }
 
   absl::StatusOr<std::optional<NodeFds>> ShareMemory(const MemoryShape& shape,
                                                      Deadline deadline) override;
@@ -80,6 +81,7 @@ class WeftrunBootstrap final : public Bootstrap {
   const pid_t process_;
   Rank rank_ = 0;
   Rank size_ = 0;
+  JobSecret secret_ = {};
 
   // Not a std::timed_mutex: ThreadSanitizer does not see a wait by the monotonic clock.
   absl::Mutex calls_mutex_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "runtime/base/job_secret.h"
 #include "runtime/bootstrap/bootstrap.h"
 
 namespace weft {
@@ -63,7 +64,7 @@ bool ShapeOf(WireMessage::Type type, Shape& shape) {
       shape = {.max_text = kMaxWireTextBytes, .max_first = UINT32_MAX};
       return true;
     case Type::kWelcome:
-      shape = {.max_first = kMaxRanks - 1, .max_second = kMaxRanks};
+      shape = {.max_value = sizeof(JobSecret), .max_first = kMaxRanks - 1, .max_second = kMaxRanks};
       return true;
     case Type::kStatus:
       shape = {.max_text = kMaxWireTextBytes,

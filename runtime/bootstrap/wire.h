@@ -20,7 +20,7 @@
 
 namespace weft {
 
-inline constexpr uint16_t kWireVersion = 1;
+inline constexpr uint16_t kWireVersion = 2;
 inline constexpr size_t kWireHeaderBytes = 40;
 // Of a status' or an abort's message; Encode cuts what is longer.
 inline constexpr size_t kMaxWireTextBytes = 4096;
@@ -38,7 +38,7 @@ struct WireMessage {
     kAbort,  // first: exit code (as int32), text: message. Not answered.
 
     // From the guard: answers, under the id of their request, and deaths.
-    kWelcome = 64,  // first: rank, second: size.
+    kWelcome = 64,  // first: rank, second: size, value: the job's secret.
     kStatus,        // first: absl::StatusCode, text: its message.
     kValue,         // value.
     kMemory,        // Carries three descriptors: heap, control, membership.

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/job_secret.h"
 #include "runtime/memory/node_memory.h"
 #include "runtime/world/runtime.h"
 
@@ -56,8 +57,11 @@ class LocalJob::Shared {
     authority_->MarkDead(rank, wait_status);
   }
 
+  const JobSecret& secret() const { return secret_; }
+
  private:
   const Rank size_;
+  const JobSecret secret_ = MakeJobSecret();
   absl::Mutex lock_;
   std::optional<NodeAuthority> authority_ ABSL_GUARDED_BY(lock_);
   std::map<std::string, std::string> values_ ABSL_GUARDED_BY(lock_);
@@ -71,6 +75,7 @@ class LocalJob::RankBootstrap : public Bootstrap {
   Rank rank() const override { return rank_; }
   Rank size() const override { return size_; }
   std::string_view source() const override { return "threads"; }
+  const JobSecret& secret() const override { return shared_.secret(); }
   absl::StatusOr<std::optional<NodeFds>> ShareMemory(const MemoryShape&, Deadline) override {
     auto fds = shared_.Duplicate();
     if (!fds.ok()) return fds.status();

@@ -85,7 +85,13 @@ void BootstrapServer::Join(Rank rank, pid_t process, uint32_t id) {
   }
   member.standing = Standing::kJoined;
   member.process = process;
-  outside_.Send(rank, {.type = Type::kWelcome, .id = id, .first = rank, .second = size_}, nullptr);
+  outside_.Send(rank,
+                {.type = Type::kWelcome,
+                 .id = id,
+                 .first = rank,
+                 .second = size_,
+                 .value = std::string(secret_.begin(), secret_.end())},
+                nullptr);
   for (const Rank dead : dead_) {
     outside_.Send(rank, {.type = Type::kDeath, .first = dead}, nullptr);
   }

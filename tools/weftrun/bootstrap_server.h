@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/base/job_secret.h"
 #include "runtime/base/node_fds.h"
 #include "runtime/bootstrap/wire.h"
 #include "runtime/memory/node_memory.h"
@@ -81,6 +82,7 @@ class BootstrapServer {
   std::string WhoIsMissing() const;
 
   const Rank size_;
+  const JobSecret secret_ = MakeJobSecret();
   Outside& outside_;
   std::vector<Member> members_;
   Rank waiting_ = 0;  // How many are in a collective request.

@@ -59,6 +59,14 @@ TEST(WeftrunBootstrapTest, EachRankLearnsWhoItIs) {
   }
 }
 
+TEST(WeftrunBootstrapTest, AJobHasOneSecretAndAnotherJobAnother) {
+  TestServer server(2), other(1);
+  const auto ranks = JoinAll(server, 2);
+  EXPECT_EQ(ranks[0]->secret(), ranks[1]->secret());
+  EXPECT_NE(ranks[0]->secret(), Join(other, 0)->secret());
+  EXPECT_NE(ranks[0]->secret(), JobSecret());
+}
+
 TEST(WeftrunBootstrapTest, KeysAreSeenAfterAFence) {
   constexpr Rank kRanks = 5;
   TestServer server(kRanks);
@@ -241,6 +249,14 @@ TEST(WeftrunBootstrapTest, NextDeathDoesNotWaitForACallUnderWay) {
   EXPECT_EQ(ranks[0]->NextDeath(), std::optional<Rank>(1));
 }
 
+// To rank 0 of 2.
+WireMessage Welcome(uint32_t id) {
+  return {.type = WireMessage::Type::kWelcome,
+          .id = id,
+          .second = 2,
+          .value = std::string(sizeof(JobSecret), 's')};
+}
+
 TEST(WeftrunBootstrapTest, ADeathOfTheServerEndsCalls) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
@@ -248,8 +264,7 @@ TEST(WeftrunBootstrapTest, ADeathOfTheServerEndsCalls) {
   std::thread answers([&] {
     const auto join = ReceiveDatagram(server.get(), Soon());
     ASSERT_TRUE(join.ok());
-    const WireMessage welcome = {
-        .type = WireMessage::Type::kWelcome, .id = WireId(join->bytes), .second = 2};
+    const WireMessage welcome = Welcome(WireId(join->bytes));
     ASSERT_TRUE(SendDatagram(server.get(), EncodeWire(welcome), {}, Soon()).ok());
     ASSERT_TRUE(ReceiveDatagram(server.get(), Soon()).ok());
     server.reset();
@@ -271,7 +286,7 @@ absl::Status JoinAnsweredBy(const std::string& answer) {
 }
 
 TEST(WeftrunBootstrapTest, AServerOfAnotherVersionIsNamed) {
-  WireMessage welcome = {.type = WireMessage::Type::kWelcome, .id = 1, .second = 1};
+  WireMessage welcome = Welcome(1);
   EXPECT_TRUE(JoinAnsweredBy(EncodeWire(welcome)).ok());
   welcome.version = kWireVersion + 1;
   const absl::Status status = JoinAnsweredBy(EncodeWire(welcome));
@@ -283,7 +298,12 @@ TEST(WeftrunBootstrapTest, AServerOfAnotherVersionIsNamed) {
 TEST(WeftrunBootstrapTest, SenselessAnswersAreErrors) {
   using Type = WireMessage::Type;
   EXPECT_FALSE(JoinAnsweredBy(EncodeWire({.type = Type::kValue, .id = 1})).ok());
-  EXPECT_FALSE(JoinAnsweredBy(EncodeWire({.type = Type::kWelcome, .id = 1, .first = 2})).ok());
+  WireMessage welcome = Welcome(1);
+  welcome.first = 2;
+  EXPECT_FALSE(JoinAnsweredBy(EncodeWire(welcome)).ok()) << "rank 2 of 2";
+  welcome = Welcome(1);
+  welcome.value.pop_back();
+  EXPECT_FALSE(JoinAnsweredBy(EncodeWire(welcome)).ok()) << "less than a secret";
   EXPECT_FALSE(JoinAnsweredBy("no message").ok());
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/job_secret.h"
 #include "runtime/bootstrap/bootstrap.h"
 
 namespace weft {
@@ -30,7 +31,11 @@ std::vector<WireMessage> OneOfEach() {
       {.type = Type::kMissing, .id = 6},
       {.type = Type::kLeave, .id = 7},
       {.type = Type::kAbort, .id = 8, .first = 3, .text = "gave up"},
-      {.type = Type::kWelcome, .id = 9, .first = 65534, .second = 65535},
+      {.type = Type::kWelcome,
+       .id = 9,
+       .first = 65534,
+       .second = 65535,
+       .value = std::string(sizeof(JobSecret), 's')},
       {.type = Type::kStatus, .id = 10, .first = 14, .text = "rank 2 died"},
       {.type = Type::kValue, .id = 11, .value = "value"},
       {.type = Type::kMemory, .id = 12},
@@ -123,6 +128,7 @@ TEST(WireTest, WhatATypeMayNotCarryIsRefused) {
            {.type = Type::kPut, .text = "", .value = "value"},
            {.type = Type::kWelcome, .first = 65535, .second = 65535},
            {.type = Type::kWelcome, .first = 0, .second = 65536},
+           {.type = Type::kWelcome, .second = 1, .value = std::string(sizeof(JobSecret) + 1, 's')},
            {.type = Type::kStatus, .first = 17},
            {.type = Type::kDeath, .first = 65535},
            {.type = Type::kAbort, .first = uint64_t{1} << 32},
