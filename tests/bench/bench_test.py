@@ -46,9 +46,20 @@ class Bench(unittest.TestCase):
     def test_measures_only_what_is_asked_for(self):
         self.assertEqual(sorted(self.measure("put8", "memory8")), ["memory8", "put8"])
 
+    def test_counts_the_instructions_of_a_posted_put(self):
+        done = bench("verbs", "--bin", ROOT, "verbs_put8_instructions")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        match = re.match(r"figure=verbs_put8_instructions value=(\S+) unit=instructions ",
+                         done.stdout)
+        self.assertTrue(match, done.stdout)
+        # Weft does something in a put, and its own library is not counted.
+        self.assertGreater(float(match[1]), 20)
+
     def test_refuses_what_it_does_not_know(self):
         for arguments, said in [(["local", "put9"], "no figure is called put9"),
                                 (["remote"], "invalid choice: 'remote'"), ([], "required: set"),
+                                (["verbs", "put8"], "no figure is called put8"),
+                                (["local", "--native"], "--native is for verbs"),
                                 (["local", "--bin", "/nowhere"], "no program /nowhere/")]:
             with self.subTest(arguments):
                 done = bench(*arguments)
