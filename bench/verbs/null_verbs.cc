@@ -2,6 +2,7 @@
 // counted above it is Weft's. Chosen by LD_LIBRARY_PATH.
 //
 // Not thread-safe beyond what Weft's lock sees to.
+#include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <unistd.h>
@@ -69,6 +70,7 @@ const char* ibv_get_device_name(ibv_device*) { return "null0"; }
 ibv_context* ibv_open_device(ibv_device*) {
   auto* const context = new ibv_context{};
   context->device = &device;
+  context->async_fd = -1;  // Nothing to wait for.
   context->ops.post_send = PostSend;
   context->ops.poll_cq = PollQueue;
   context->ops.post_srq_recv = [](ibv_srq*, ibv_recv_wr*, ibv_recv_wr**) { return 0; };
@@ -96,6 +98,14 @@ int ibv_query_port(ibv_context*, uint8_t, _compat_ibv_port_attr* compatible) {
 int _ibv_query_gid_ex(ibv_context*, uint32_t, uint32_t, ibv_gid_entry*, uint32_t, size_t) {
   return -1;  // It has a LID.
 }
+
+int ibv_get_async_event(ibv_context*, ibv_async_event*) {
+  errno = EAGAIN;
+  return -1;
+}
+void ibv_ack_async_event(ibv_async_event*) {}
+ibv_fork_status ibv_is_fork_initialized() { return IBV_FORK_UNNEEDED; }
+int ibv_fork_init() { return 0; }
 
 ibv_pd* ibv_alloc_pd(ibv_context* context) { return new ibv_pd{.context = context, .handle = 0}; }
 int ibv_dealloc_pd(ibv_pd* domain) { return Delete(domain); }

@@ -389,9 +389,10 @@ bool Engine::Impl::IsDead(Rank rank) const {
 absl::Status Engine::Impl::GoneError(Rank peer, std::string_view what) const {
   if (IsDead(peer)) return LostRankError(*node_.membership, peer, what);
   const std::string_view name = transport_->caps().name;
-  return absl::UnavailableError(absl::StrCat(std::string(what), ": rank ", peer,
-                                             " cannot be reached any more: the ", std::string(name),
-                                             " transport has lost it"));
+  const std::string why = transport_->WhyLost(peer);
+  return absl::UnavailableError(
+      absl::StrCat(std::string(what), ": rank ", peer, " cannot be reached any more: the ",
+                   std::string(name), " transport has lost it", why.empty() ? "" : ": ", why));
 }
 
 }  // namespace weft

@@ -153,6 +153,9 @@ class Transport {
 
   virtual absl::StatusOr<RemoteRegion> Import(Rank peer, std::string_view key) = 0;
 
+  // Why `peer` was lost, for an error's text; "": nothing is known.
+  virtual std::string WhyLost(Rank) { return ""; }
+
   // Every outstanding operation to `peer` on `lane` ends as kPeerDown, local
   // memory of those operations is not touched any more once this returns, and
   // nothing from them lands at the peer once the lane has been used again. The bulk

@@ -36,6 +36,7 @@ class GateTransport final : public Transport {
   absl::StatusOr<RemoteRegion> Import(Rank peer, std::string_view key) override {
     return inner_->Import(peer, key);
   }
+  std::string WhyLost(Rank peer) override { return inner_->WhyLost(peer); }
   void Abandon(Rank peer, Lane lane) override;
 
   size_t Post(Rank peer, std::span<const Op> ops) override;

@@ -31,6 +31,7 @@ class FaultTransport final : public Transport {
   std::string Address() const override;
   absl::Status Connect(Rank peer, std::string_view address) override;
   absl::StatusOr<RemoteRegion> Import(Rank peer, std::string_view key) override;
+  std::string WhyLost(Rank peer) override { return inner_->WhyLost(peer); }
   void Abandon(Rank peer, Lane lane) override;
 
   size_t Post(Rank peer, std::span<const Op> ops) override;

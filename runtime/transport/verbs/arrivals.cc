@@ -67,6 +67,12 @@ void Arrivals::Refill(uint32_t count) {
   }
 }
 
+std::optional<Arrivals::Source> Arrivals::SourceOf(uint32_t pair_number) const {
+  const auto found = source_of_.find(pair_number);
+  if (found == source_of_.end() || found->second.former) return std::nullopt;
+  return found->second;
+}
+
 size_t Arrivals::Take(std::span<Arrival> arrivals) {
   size_t count = 0;
   uint32_t taken = 0;

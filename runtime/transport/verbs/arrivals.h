@@ -51,6 +51,9 @@ class Arrivals {
   // The pair is about to be destroyed; what came before is still taken in.
   void Retire(uint32_t pair_number) { source_of_[pair_number].former = true; }
 
+  // What the pair is an end of; nullopt: of nothing (any more).
+  std::optional<Source> SourceOf(uint32_t pair_number) const;
+
   // Takes in what has arrived, at most `arrivals.size()`, and makes up for the receives
   // that it took. Failed receives belong to queue pairs that are gone.
   size_t Take(std::span<Arrival> arrivals);

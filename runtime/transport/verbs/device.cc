@@ -1,14 +1,15 @@
 #include "runtime/transport/verbs/device.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/transport/verbs/pinning.h"
 
 namespace weft {
 namespace {
@@ -23,18 +24,6 @@ ibv_context* OpenByName(const VerbsLibrary& library, const std::string& name) {
   }
   library.free_device_list(devices);
   return context;
-}
-
-absl::Status RegistrationError(size_t bytes, int error) {
-  rlimit locked;
-  std::string cure;
-  if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY) {
-    cure = absl::StrCat(": the limit on locked memory (ulimit -l) is ", locked.rlim_cur >> 10,
-                        " KiB; raise it (unlimited, in limits.conf), or ask for a smaller heap "
-                        "(WEFT_HEAP_BYTES)");
-  }
-  return absl::ResourceExhaustedError(
-      absl::StrCat("cannot register ", bytes >> 10, " KiB for RDMA: ", strerror(error), cure));
 }
 
 }  // namespace
@@ -53,6 +42,8 @@ absl::StatusOr<VerbsDevice> VerbsDevice::Open(const VerbsLibrary& library,
     return absl::UnavailableError(
         absl::StrCat("cannot open the RDMA device ", port->device, ": ", strerror(errno)));
   }
+  // Its events are looked for beside other things.
+  fcntl(context->async_fd, F_SETFL, fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
   VerbsDevice device(library, std::move(context));
   device.port_ = *std::move(port);
   if (device.domain_ == nullptr || library.query_device(device.context(), &device.limits_) != 0) {
@@ -63,10 +54,33 @@ absl::StatusOr<VerbsDevice> VerbsDevice::Open(const VerbsLibrary& library,
 }
 
 absl::StatusOr<RegionHandle> VerbsDevice::Register(std::span<std::byte> memory, int access) const {
+  // Beforehand, since a driver that is refused says no more than that there is no memory.
+  const absl::Status pinnable = CheckPinning(memory.size(), PinningLimits::OfThisProcess());
+  if (!pinnable.ok()) return pinnable;
   RegionHandle region(library_->reg_mr(domain(), memory.data(), memory.size(), access),
                       library_->dereg_mr);
-  if (region == nullptr) return RegistrationError(memory.size(), errno);
+  if (region == nullptr) {
+    const int error = errno;
+    PinningLimits limits = PinningLimits::OfThisProcess();
+    limits.CountMappings();
+    return RegistrationError(memory.size(), error, limits_.max_mr, limits);
+  }
   return region;
+}
+
+absl::StatusOr<uint8_t> VerbsDevice::GidIndex() const {
+  const auto is_ours = [this](uint32_t index) {
+    ibv_gid_entry entry;
+    return library_->query_gid(context(), port_.number, index, &entry, 0, sizeof(entry)) == 0 &&
+           entry.gid_type == port_.gid_type && memcmp(&entry.gid, &port_.gid, sizeof(ibv_gid)) == 0;
+  };
+  if (is_ours(port_.gid_index)) return static_cast<uint8_t>(port_.gid_index);
+  for (uint32_t index = 0; index < port_.gid_count; ++index) {
+    if (is_ours(index)) return static_cast<uint8_t>(index);
+  }
+  return absl::UnavailableError(absl::StrCat(
+      port_.name(), " has lost the address ", FormatGid(port_.gid),
+      " that the peers know it by: give it back to its network interface, or start the job anew"));
 }
 
 }  // namespace weft

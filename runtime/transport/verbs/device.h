@@ -6,6 +6,7 @@
 #define WEFT_RUNTIME_TRANSPORT_VERBS_DEVICE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -25,6 +26,9 @@ class VerbsDevice {
   const ibv_device_attr& limits() const { return limits_; }
   ibv_context* context() const { return context_.get(); }
   ibv_pd* domain() const { return domain_.get(); }
+
+  // Where the port's GID is in its table now: addresses that come and go move it.
+  absl::StatusOr<uint8_t> GidIndex() const;
 
   // Pins `memory` and makes it known to the device, for remote access of `access`
   // (IBV_ACCESS_...). kResourceExhausted says what limits it.

@@ -17,12 +17,15 @@ uint32_t FirstPacket(const PairEnd& end, uint32_t number) {
 void VerbsTransport::MendBroken() {
   while (std::exchange(any_broken_, false)) {
     for (const auto& peer : peers_) {
-      const bool small = std::exchange(peer->lane(Lane::kSmall).broken, false);
-      const bool bulk = std::exchange(peer->lane(Lane::kBulk).broken, false);
+      const Loss small = std::exchange(peer->lane(Lane::kSmall).broken, Loss::kNone);
+      const Loss bulk = std::exchange(peer->lane(Lane::kBulk).broken, Loss::kNone);
       if (peer->state != VerbsPeer::State::kConnected) continue;
-      if (small) {
-        LosePeer(*peer);
-      } else if (bulk) {
+      if (small != Loss::kNone) {
+        LosePeer(*peer, small);
+      } else if (bulk == Loss::kSilence) {
+        // A new pair would run into the same silence, each of its operations anew.
+        LosePeer(*peer, bulk);
+      } else if (bulk != Loss::kNone) {
         BreakBulk(*peer);
       }
     }
@@ -36,11 +39,12 @@ void VerbsTransport::EndLane(VerbsPeer& peer, Lane lane) {
   arrivals_->Retire(queue.pair().number());
   queue.Destroy(Event::Result::kPeerDown,
                 [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
-  peer.lane(lane).broken = false;
+  peer.lane(lane).broken = Loss::kNone;
 }
 
-void VerbsTransport::LosePeer(VerbsPeer& peer) {
+void VerbsTransport::LosePeer(VerbsPeer& peer, Loss loss) {
   if (std::exchange(peer.state, VerbsPeer::State::kGone) == VerbsPeer::State::kGone) return;
+  peer.loss = loss;
   peer.bulk_open = false;
   EndLane(peer, Lane::kSmall);
   if (peer.lane(Lane::kBulk).queue.pair().get() != nullptr) EndLane(peer, Lane::kBulk);
@@ -65,7 +69,7 @@ bool VerbsTransport::RenewBulk(VerbsPeer& peer) {
   credits.taken = credits.returned = 0;
   absl::StatusOr<QueuePair> pair = MakePair();
   if (!pair.ok()) {
-    LosePeer(peer);
+    LosePeer(peer, Loss::kRenewal);
     return false;
   }
   arrivals_->Expect(pair->number(), {.rank = peer.rank, .lane = Lane::kBulk});
@@ -92,7 +96,7 @@ void VerbsTransport::OpenBulk(VerbsPeer& peer, uint32_t number) {
   const absl::Status connected =
       pair.Connect(peer.port, {number, FirstPacket(peer.ends.bulk, number)},
                    FirstPacket(peer.ours.bulk, pair.number()));
-  if (!connected.ok()) return LosePeer(peer);
+  if (!connected.ok()) return LosePeer(peer, Loss::kRenewal);
   peer.bulk_open = true;
   SendDue(peer);
 }

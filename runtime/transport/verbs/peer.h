@@ -12,6 +12,7 @@
 #include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/address_blob.h"
 #include "runtime/transport/verbs/arrivals.h"
+#include "runtime/transport/verbs/loss.h"
 #include "runtime/transport/verbs/send_queue.h"
 #include "weft/rank.h"
 
@@ -36,7 +37,8 @@ struct VerbsPeer {
 
     SendQueue queue;
     Credits credits;
-    bool broken = false;  // An operation failed there; see VerbsTransport::MendBroken.
+    bool passed = false;        // Something has been acknowledged there, ever.
+    Loss broken = Loss::kNone;  // Why it failed; see VerbsTransport::MendBroken.
   };
 
   VerbsPeer(Rank r, SendQueue small, SendQueue bulk)
@@ -46,6 +48,7 @@ struct VerbsPeer {
 
   const Rank rank;
   State state = State::kNew;
+  Loss loss = Loss::kNone;   // kGone: why.
   LaneEnd lanes[2];          // By Lane.
   VerbsAddress::Pairs ours;  // As they were exchanged.
 

@@ -1,5 +1,6 @@
 #include "runtime/transport/verbs/port.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include <algorithm>
@@ -23,17 +24,18 @@ const char* Describe(const ibv_gid_entry& entry) {
 // Finds the GID of an Ethernet port.
 void ChooseGid(const VerbsLibrary& library, ibv_context* context, int table_length,
                VerbsPort& port) {
+  port.gid_count = static_cast<uint32_t>(std::clamp(table_length, 0, UINT8_MAX + 1));
   int best = 0;
-  for (int i = 0; i < table_length; ++i) {
+  for (uint32_t i = 0; i < port.gid_count; ++i) {
     ibv_gid_entry entry;
-    if (library.query_gid(context, port.number, static_cast<uint32_t>(i), &entry, 0,
-                          sizeof(entry)) != 0) {
+    if (library.query_gid(context, port.number, i, &entry, 0, sizeof(entry)) != 0) {
       continue;  // Empty.
     }
     const int rank = RankGid(entry);
     if (rank <= best) continue;
     best = rank;
     port.gid = entry.gid;
+    port.gid_type = entry.gid_type;
     port.gid_index = entry.gid_index;
     port.reason = absl::StrCat("GID ", entry.gid_index, ", ", Describe(entry));
   }
@@ -82,6 +84,11 @@ int RankGid(const ibv_gid_entry& entry) {
   const int kind = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? 3 : 0;
   const int address = IsMappedV4(entry.gid) ? 3 : IsLinkLocal(entry.gid) ? 1 : 2;
   return kind + address;
+}
+
+std::string FormatGid(const ibv_gid& gid) {
+  char text[INET6_ADDRSTRLEN];
+  return inet_ntop(AF_INET6, gid.raw, text, sizeof(text));
 }
 
 std::vector<VerbsPort> SurveyPorts(const VerbsLibrary& library) {

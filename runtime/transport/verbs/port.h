@@ -22,7 +22,9 @@ struct VerbsPort {
   bool ethernet = false;  // Peers are found by GID, not by LID.
   uint16_t lid = 0;
   ibv_gid gid = {};
-  uint32_t gid_index = 0;
+  uint32_t gid_type = 0;
+  uint32_t gid_index = 0;     // When the port was surveyed.
+  uint32_t gid_count = 0;     // Length of the table.
   ibv_mtu mtu = IBV_MTU_256;  // The one in force.
   uint32_t max_message = 0;   // Bytes.
   // What about it: why it cannot be used, or how its GID was chosen.
@@ -34,6 +36,9 @@ struct VerbsPort {
 
 // How good a GID of RoCE is for connecting by: more than 0.
 int RankGid(const ibv_gid_entry& entry);
+
+// As an IPv6 address, which it has the form of.
+std::string FormatGid(const ibv_gid& gid);
 
 // All ports of all devices, in the order of the library's list.
 std::vector<VerbsPort> SurveyPorts(const VerbsLibrary& library);

@@ -12,11 +12,16 @@
 namespace weft {
 namespace {
 
-// A packet that is not answered is sent again after 4.096 us * 2^kTimeout = 134 ms,
-// kRetries times: a link or a host that is lost is known in one to four seconds. Seven
-// retries are no promise but for ever on soft devices.
-constexpr uint8_t kTimeout = 15;
-constexpr uint8_t kRetries = 6;
+// A packet that is not acknowledged is sent again after T = 4.096 us * 2^kTimeout = 268 ms,
+// kRetries times, and fails when another T has passed. So a link may be down for 5 T = 1.3 s
+// without harm, and a host or a link that is lost is known after 6 T = 1.6 s. (The standard
+// allows up to 4 T where it says T; devices are known to take 2 T, which makes it 3.2 s.)
+// Not 7 retries: soft devices take that for ever.
+constexpr uint8_t kTimeout = 16;
+constexpr uint8_t kRetries = 5;
+constexpr int64_t kRepeatNs = int64_t{4096} << kTimeout;
+static_assert(kRepeatNs * kRetries > 1'000'000'000, "a link that is down for a second is survived");
+static_assert(kRepeatNs * (kRetries + 1) < 3'000'000'000, "a lost node is known in 3 s");
 // A peer that has no receive ready asks to be tried again after 0.64 ms. Credits see to
 // it that it always has one; should one be missing, six attempts end in an error.
 constexpr uint8_t kNotReadyTimer = 12;
@@ -56,12 +61,12 @@ absl::StatusOr<QueuePair> QueuePair::Create(const VerbsDevice& device, const Que
   return created;
 }
 
-absl::Status QueuePair::Modify(ibv_qp_attr& attributes, int mask, const char* step) {
+absl::Status QueuePair::Modify(ibv_qp_attr& attributes, int mask, const std::string& step) {
   const int error = device_->library().modify_qp(get(), &attributes, mask | IBV_QP_STATE);
   if (error == 0) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("queue pair ", number(), " on ",
-                                             device_->port().name(), " cannot be made ", step, ": ",
-                                             strerror(error)));
+  return absl::UnavailableError(absl::StrCat(
+      "queue pair ", number(), " on ", device_->port().name(), " cannot be made ", step, ": ",
+      strerror(error), "; is there a path between these two ports (rdma link, ip route get)?"));
 }
 
 absl::Status QueuePair::Initialize() {
@@ -84,18 +89,23 @@ absl::Status QueuePair::ReadyToReceive(const RemotePort& port, const PairEnd& en
       static_cast<uint8_t>(std::min(device_->limits().max_qp_rd_atom, UINT8_MAX));
   attributes.min_rnr_timer = kNotReadyTimer;
   attributes.ah_attr.port_num = mine.number;
+  std::string peer;
   if (mine.ethernet) {
+    const absl::StatusOr<uint8_t> gid_index = device_->GidIndex();
+    if (!gid_index.ok()) return gid_index.status();
+    peer = FormatGid(port.gid);
     attributes.ah_attr.is_global = 1;
     attributes.ah_attr.grh.dgid = port.gid;
-    attributes.ah_attr.grh.sgid_index = static_cast<uint8_t>(mine.gid_index);
+    attributes.ah_attr.grh.sgid_index = *gid_index;
     attributes.ah_attr.grh.hop_limit = 64;
   } else {
+    peer = absl::StrCat("LID ", port.lid);
     attributes.ah_attr.dlid = port.lid;
   }
   return Modify(attributes,
                 IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-                "ready to receive");
+                absl::StrCat("ready to receive from ", peer));
 }
 
 absl::Status QueuePair::ReadyToSend(const RemotePort& port, uint32_t first_packet) {

@@ -12,6 +12,7 @@
 #define WEFT_RUNTIME_TRANSPORT_VERBS_QUEUE_PAIR_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -70,7 +71,7 @@ class QueuePair {
   absl::Status Initialize();
   absl::Status ReadyToReceive(const RemotePort& port, const PairEnd& end);
   absl::Status ReadyToSend(const RemotePort& port, uint32_t first_packet);
-  absl::Status Modify(ibv_qp_attr& attributes, int mask, const char* step);
+  absl::Status Modify(ibv_qp_attr& attributes, int mask, const std::string& step);
 
   const VerbsDevice* device_;
   QueuePairHandle pair_;

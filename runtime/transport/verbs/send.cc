@@ -107,7 +107,7 @@ bool VerbsTransport::PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain) {
   }
   queue.Unpush(count);
   under_way_ -= count;
-  peer.lane(lane).broken = any_broken_ = true;
+  Break(peer, lane, Loss::kRefused);
   return false;
 }
 
@@ -135,8 +135,11 @@ void VerbsTransport::OnSent(const ibv_wc& completion) {
       queue.Complete(static_cast<uint32_t>(completion.wr_id), ResultOf(completion),
                      [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
   under_way_ -= before - queue.under_way();
-  if (live && completion.status != IBV_WC_SUCCESS) {
-    peer.lane(lane).broken = any_broken_ = true;
+  if (!live) return;
+  if (completion.status == IBV_WC_SUCCESS) {
+    peer.lane(lane).passed = true;
+  } else {
+    Break(peer, lane, LossOf(completion.status));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/transport/verbs/verbs_library.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 #include <string>
 
@@ -47,6 +48,8 @@ absl::StatusOr<VerbsLibrary> LoadTable() {
   symbols.Find("ibv_query_device", table.query_device);
   symbols.Find("ibv_query_port", table.query_port);
   symbols.Find("_ibv_query_gid_ex", table.query_gid);
+  symbols.Find("ibv_get_async_event", table.get_async_event);
+  symbols.Find("ibv_ack_async_event", table.ack_async_event);
   symbols.Find("ibv_alloc_pd", table.alloc_pd);
   symbols.Find("ibv_dealloc_pd", table.dealloc_pd);
   symbols.Find("ibv_reg_mr", table.reg_mr);
@@ -62,9 +65,23 @@ absl::StatusOr<VerbsLibrary> LoadTable() {
   symbols.Find("ibv_create_qp", table.create_qp);
   symbols.Find("ibv_modify_qp", table.modify_qp);
   symbols.Find("ibv_destroy_qp", table.destroy_qp);
+  ibv_fork_status (*is_fork_initialized)() = nullptr;
+  int (*fork_init)() = nullptr;
+  symbols.Find("ibv_is_fork_initialized", is_fork_initialized);
+  symbols.Find("ibv_fork_init", fork_init);
   if (!symbols.missing().empty()) {
     return absl::NotFoundError(absl::StrCat("no RDMA: ", kName, " has no ", symbols.missing(),
-                                            "; Weft needs rdma-core 32 or later"));
+                                            "; Weft needs rdma-core 35 or later"));
+  }
+  // Kernels before 5.12 share pinned pages with a forked child, and who writes first moves to
+  // a copy that the device does not know.
+  if (is_fork_initialized() == IBV_FORK_DISABLED) {
+    if (const int error = fork_init(); error != 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("no RDMA that a fork does not break: ibv_fork_init: ", strerror(error),
+                       "; this kernel needs it, before the program's own first use of verbs: "
+                       "join before that, or run on Linux 5.12 or later"));
+    }
   }
   table.post_send = [](ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** refused) {
     return pair->context->ops.post_send(pair, first, refused);

@@ -32,6 +32,8 @@ struct VerbsLibrary {
   int (*query_port)(ibv_context* context, uint8_t port, ibv_port_attr* attributes);
   int (*query_gid)(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry* entry,
                    uint32_t flags, size_t entry_size);
+  int (*get_async_event)(ibv_context* context, ibv_async_event* event);  // -1: errno tells why.
+  void (*ack_async_event)(ibv_async_event* event);
 
   ibv_pd* (*alloc_pd)(ibv_context* context);
   int (*dealloc_pd)(ibv_pd* domain);

@@ -222,7 +222,7 @@ void VerbsTransport::Abandon(Rank rank, Lane lane) {
   if (lane == Lane::kBulk && peer.state == VerbsPeer::State::kConnected) {
     BreakBulk(peer);
   } else if (lane == Lane::kSmall) {
-    LosePeer(peer);
+    LosePeer(peer, Loss::kGivenUp);
   }
 }
 
@@ -262,16 +262,21 @@ void VerbsTransport::Serve(Deadline deadline) {
       polled_by_others = polls != std::exchange(seen, polls);
       // What is due to a peer may wait for room that only completions make.
       if (any_due_) ReapSent();
+      TakeAsyncEvents();
       TakeArrivalsAndAnswer();
+      WakePollers();
       if (!polled_by_others) {
         arrivals_->Arm();
         TakeArrivals();  // What came in between makes no event.
       }
     }
-    pollfd wait = {.fd = polled_by_others ? -1 : arrivals_->fd(), .events = POLLIN, .revents = 0};
+    pollfd wait[] = {{.fd = arrivals_->fd(), .events = POLLIN, .revents = 0},
+                     {.fd = device_->context()->async_fd, .events = POLLIN, .revents = 0}};
+    if (polled_by_others || device_lost_) wait[0].fd = -1;
+    if (device_lost_) wait[1].fd = -1;
     const absl::Duration left = absl::Nanoseconds(deadline.RemainingNanos());
     const timespec time = absl::ToTimespec(polled_by_others ? std::min(left, kWhilePolled) : left);
-    if (ppoll(&wait, 1, &time, nullptr) > 0) {
+    if (ppoll(wait, std::size(wait), &time, nullptr) > 0 && wait[0].revents != 0) {
       const std::lock_guard lock(mutex_);
       arrivals_->Disarm();
     }

@@ -4,7 +4,8 @@
 // Every pair of ranks has two reliable connected queue pairs, one a lane. Their
 // numbers are exchanged through the addresses that the ranks publish, so all are
 // made, and must be connected by both sides, before anything is posted. Setting up
-// and waiting are in verbs_transport.cc, the rest in send.cc, receive.cc and lanes.cc.
+// and waiting are in verbs_transport.cc, the rest in send.cc, receive.cc, lanes.cc
+// and failure.cc.
 //
 // Threads: as transport.h says. One lock guards all; Serve takes it for moments,
 // and sleeps without it.
@@ -45,6 +46,7 @@ class VerbsTransport final : public Transport {
   std::string Address() const override;
   absl::Status Connect(Rank peer, std::string_view address) override;
   absl::StatusOr<RemoteRegion> Import(Rank peer, std::string_view key) override;
+  std::string WhyLost(Rank peer) override;
   void Abandon(Rank peer, Lane lane) override;
 
   size_t Post(Rank peer, std::span<const Op> ops) override;
@@ -93,11 +95,19 @@ class VerbsTransport final : public Transport {
   // Credits, questions and answers; what finds no room is due again.
   void SendDue(VerbsPeer& peer);
 
+  // --- failure.cc ---
+  // The lane failed, and is mended, or its peer lost, at the next MendBroken.
+  void Break(VerbsPeer& peer, Lane lane, Loss loss);
+  void TakeAsyncEvents();
+  void LoseAll(Loss loss);
+  // Whoever sleeps in this rank is to Poll: there are events that this thread came upon.
+  void WakePollers();
+
   // --- lanes.cc ---
   void MendBroken();
   // Ends all that is under way on the lane, and its queue pair.
   void EndLane(VerbsPeer& peer, Lane lane);
-  void LosePeer(VerbsPeer& peer);
+  void LosePeer(VerbsPeer& peer, Loss loss);
   void BreakBulk(VerbsPeer& peer);
   // Replaces the queue pair; false: that failed, and the peer is lost.
   bool RenewBulk(VerbsPeer& peer);
@@ -127,6 +137,7 @@ class VerbsTransport final : public Transport {
   bool refused_ = false;             // Post has, since the last Poll.
   bool any_broken_ = false;          // Some peer's lane is.
   bool any_due_ = false;             // Something may be due to a peer.
+  bool device_lost_ = false;         // It neither tells of anything any more, nor wakes.
   std::atomic<uint64_t> polls_ = 0;  // Tells Serve that somebody else takes arrivals in.
 };
 
