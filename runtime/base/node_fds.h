@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "runtime/base/node_place.h"
 #include "runtime/base/unique_fd.h"
 
 namespace weft {
@@ -13,6 +14,7 @@ struct NodeFds {
   UniqueFd heap;
   UniqueFd control;
   UniqueFd membership;
+  NodePlace place = {};  // The node whose slabs the membership's limits cover.
 };
 
 // What every rank of a node must ask for alike.

@@ -123,7 +123,11 @@ absl::StatusOr<std::optional<NodeFds>> WeftrunBootstrap::ShareMemory(const Memor
     return absl::InternalError(
         "sharing the node's memory: weftrun's answer lacks the descriptors of the memory");
   }
-  return NodeFds{std::move(answer->fds[0]), std::move(answer->fds[1]), std::move(answer->fds[2])};
+  return NodeFds{.heap = std::move(answer->fds[0]),
+                 .control = std::move(answer->fds[1]),
+                 .membership = std::move(answer->fds[2]),
+                 .place = {.node = static_cast<uint32_t>(answer->message.first),
+                           .nodes = static_cast<uint32_t>(answer->message.second)}};
 }
 
 absl::Status WeftrunBootstrap::Put(std::string_view key, std::string_view value) {

@@ -46,7 +46,6 @@ bool ShapeOf(WireMessage::Type type, Shape& shape) {
     case Type::kFence:
     case Type::kMissing:
     case Type::kLeave:
-    case Type::kMemory:
       shape = {};
       return true;
     case Type::kShareMemory:
@@ -65,6 +64,9 @@ bool ShapeOf(WireMessage::Type type, Shape& shape) {
       return true;
     case Type::kWelcome:
       shape = {.max_value = sizeof(JobSecret), .max_first = kMaxRanks - 1, .max_second = kMaxRanks};
+      return true;
+    case Type::kMemory:
+      shape = {.max_first = kMaxRanks - 1, .max_second = kMaxRanks};
       return true;
     case Type::kStatus:
       shape = {.max_text = kMaxWireTextBytes,

@@ -41,8 +41,10 @@ struct WireMessage {
     kWelcome = 64,  // first: rank, second: size, value: the job's secret.
     kStatus,        // first: absl::StatusCode, text: its message.
     kValue,         // value.
-    kMemory,        // Carries three descriptors: heap, control, membership.
-    kDeath,         // first: rank. Unasked; id 0.
+    // Carries three descriptors: heap, control, membership. first: the rank's node, second:
+    // how many there are.
+    kMemory,
+    kDeath,  // first: rank. Unasked; id 0.
   };
 
   Type type = Type::kStatus;

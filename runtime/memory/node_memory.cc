@@ -13,10 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/doorbell.h"
+#include "runtime/base/node_place.h"
 #include "weft/internal/address.h"
 
 namespace weft {
 namespace {
+
+constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW;
 
 std::string Mebibytes(uint64_t bytes) {
   return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
@@ -69,11 +72,26 @@ absl::StatusOr<Mapping> MapShared(const UniqueFd& fd, uint64_t bytes, int protec
 
 }  // namespace
 
-absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape& shape) {
+absl::StatusOr<NodeAuthority::NodeMembership> NodeAuthority::MakeMembership() {
+  auto fd = MakeMemfd("weft-membership", sizeof(Membership));
+  if (!fd.ok()) return fd.status();
+  auto mapping = MapShared(*fd, sizeof(Membership), PROT_READ | PROT_WRITE, "membership");
+  if (!mapping.ok()) return mapping.status();
+  absl::Status sealed = Seal(*fd, kFixedSize | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+  if (!sealed.ok()) return sealed;
+  return NodeMembership{*std::move(fd), *std::move(mapping)};
+}
+
+absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape& shape,
+                                                    uint32_t nodes) {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (size == 0 || size > kMaxRanks) {
     return absl::InvalidArgumentError(
         absl::StrFormat("a node has 1 to %u ranks, not %u", kMaxRanks, size));
+  }
+  if (nodes == 0 || nodes > size) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%u ranks run on 1 to %u nodes, not %u", size, size, nodes));
   }
   if (shape.slab_bytes == 0 || shape.slab_bytes % page != 0 ||
       shape.slab_bytes > (uint64_t{1} << 47) / size || shape.local_bytes > shape.slab_bytes) {
@@ -84,43 +102,41 @@ absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape
   }
   NodeAuthority authority;
   authority.size_ = size;
-  constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW;
 
   auto heap = MakeMemfd("weft-heap", size * shape.slab_bytes);
   if (!heap.ok()) return heap.status();
   auto control = MakeMemfd("weft-control", size * kControlBytes);
   if (!control.ok()) return control.status();
-  auto membership = MakeMemfd("weft-membership", sizeof(Membership));
-  if (!membership.ok()) return membership.status();
 
   auto control_map =
       MapShared(*control, size * kControlBytes, PROT_READ | PROT_WRITE, "control regions");
   if (!control_map.ok()) return control_map.status();
-  auto membership_map =
-      MapShared(*membership, sizeof(Membership), PROT_READ | PROT_WRITE, "membership");
-  if (!membership_map.ok()) return membership_map.status();
-
   absl::Status sealed = Seal(*heap, kFixedSize | F_SEAL_SEAL);
   sealed.Update(Seal(*control, kFixedSize | F_SEAL_SEAL));
-  sealed.Update(Seal(*membership, kFixedSize | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL));
   if (!sealed.ok()) return sealed;
 
-  authority.fds_ = {*std::move(heap), *std::move(control), *std::move(membership)};
+  authority.heap_ = *std::move(heap);
+  authority.control_fd_ = *std::move(control);
   authority.control_ = *std::move(control_map);
-  authority.membership_ = *std::move(membership_map);
-  auto* page_of_all = reinterpret_cast<Membership*>(authority.membership_.get());
+  for (uint32_t node = 0; node < nodes; ++node) {
+    auto membership = MakeMembership();
+    if (!membership.ok()) return membership.status();
+    authority.memberships_.push_back(*std::move(membership));
+  }
   for (Rank r = 0; r < size; ++r) {
-    page_of_all->limit[r + 1].store(internal::EncodeAddress(r, shape.slab_bytes) / 8,
-                                    std::memory_order_relaxed);
+    Membership& membership = *authority.memberships_[NodeOf(r, size, nodes)];
+    membership.limit[r + 1].store(internal::EncodeAddress(r, shape.slab_bytes) / 8,
+                                  std::memory_order_relaxed);
   }
   return authority;
 }
 
-absl::StatusOr<NodeFds> NodeAuthority::Duplicate() const {
+absl::StatusOr<NodeFds> NodeAuthority::Duplicate(uint32_t node) const {
   NodeFds copy;
-  copy.heap.reset(fcntl(fds_.heap.get(), F_DUPFD_CLOEXEC, 0));
-  copy.control.reset(fcntl(fds_.control.get(), F_DUPFD_CLOEXEC, 0));
-  copy.membership.reset(fcntl(fds_.membership.get(), F_DUPFD_CLOEXEC, 0));
+  copy.place = {.node = node, .nodes = static_cast<uint32_t>(memberships_.size())};
+  copy.heap.reset(fcntl(heap_.get(), F_DUPFD_CLOEXEC, 0));
+  copy.control.reset(fcntl(control_fd_.get(), F_DUPFD_CLOEXEC, 0));
+  copy.membership.reset(fcntl(memberships_[node].fd.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.heap || !copy.control || !copy.membership) {
     return Failed("cannot duplicate the descriptors of the shared memory", errno);
   }
@@ -128,23 +144,25 @@ absl::StatusOr<NodeFds> NodeAuthority::Duplicate() const {
 }
 
 void NodeAuthority::MarkDead(Rank rank, int wait_status) {
-  auto* membership = reinterpret_cast<Membership*>(membership_.get());
-  membership->wait_status[rank].store(wait_status, std::memory_order_relaxed);
-  membership->limit[rank + 1].store(0, std::memory_order_release);
-  Publish(rank, MemberState::kDead, membership->dead);
+  for (const NodeMembership& membership : memberships_) {
+    (*membership).wait_status[rank].store(wait_status, std::memory_order_relaxed);
+    (*membership).limit[rank + 1].store(0, std::memory_order_release);
+  }
+  Publish(rank, MemberState::kDead, &Membership::dead);
 }
 
-void NodeAuthority::MarkLeft(Rank rank) {
-  Publish(rank, MemberState::kLeft, reinterpret_cast<Membership*>(membership_.get())->left);
-}
+void NodeAuthority::MarkLeft(Rank rank) { Publish(rank, MemberState::kLeft, &Membership::left); }
 
-void NodeAuthority::Publish(Rank rank, MemberState state, std::atomic<uint32_t>& count) {
-  auto* membership = reinterpret_cast<Membership*>(membership_.get());
-  membership->lost_at[rank].store(membership->changes.load(std::memory_order_relaxed) + 1,
-                                  std::memory_order_relaxed);
-  membership->state[rank].store(state, std::memory_order_release);
-  count.fetch_add(1, std::memory_order_release);
-  membership->changes.fetch_add(1, std::memory_order_seq_cst);
+void NodeAuthority::Publish(Rank rank, MemberState state,
+                            std::atomic<uint32_t> Membership::*count) {
+  for (const NodeMembership& of_node : memberships_) {
+    Membership& membership = *of_node;
+    membership.lost_at[rank].store(membership.changes.load(std::memory_order_relaxed) + 1,
+                                   std::memory_order_relaxed);
+    membership.state[rank].store(state, std::memory_order_release);
+    (membership.*count).fetch_add(1, std::memory_order_release);
+    membership.changes.fetch_add(1, std::memory_order_seq_cst);
+  }
   for (Rank r = 0; r < size_; ++r) {
     auto& region = *reinterpret_cast<ControlRegion*>(control_.get() + r * kControlBytes);
     RingAlways(region.doorbell);

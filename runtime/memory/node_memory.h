@@ -1,15 +1,16 @@
 // The node's shared memory: who makes it, and how a rank maps it.
 //
 // Three sealed memfds, named nowhere: the heap (all slabs at a fixed stride),
-// the control regions, and the membership, which only its maker can write. They
-// live as long as somebody has them mapped or open, so that nothing is left
-// behind whatever dies. Shrinking is sealed off, so a mapped page never faults
-// with SIGBUS.
+// the control regions, and the membership, which only its maker can write, and
+// whose limits cover the slabs of one node. They live as long as somebody has them mapped or open,
+// so that nothing is left behind whatever dies. Shrinking is sealed off, so a mapped page never
+// faults with SIGBUS.
 #ifndef WEFT_RUNTIME_MEMORY_NODE_MEMORY_H_
 #define WEFT_RUNTIME_MEMORY_NODE_MEMORY_H_
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,11 +26,13 @@ namespace weft {
 // membership. Not thread-safe.
 class NodeAuthority {
  public:
-  // Errors name the limit, what was needed, and the cure.
-  static absl::StatusOr<NodeAuthority> Create(Rank size, const MemoryShape& shape);
+  // Errors name the limit, what was needed, and the cure. More than one of `nodes`: the
+  // ranks are to believe that they run on so many (NodeOf), and reach no slab of another.
+  static absl::StatusOr<NodeAuthority> Create(Rank size, const MemoryShape& shape,
+                                              uint32_t nodes = 1);
 
-  // Descriptors to hand out; the membership's cannot be mapped writable.
-  absl::StatusOr<NodeFds> Duplicate() const;
+  // Descriptors to hand out to the ranks of `node`; the membership's cannot be mapped writable.
+  absl::StatusOr<NodeFds> Duplicate(uint32_t node = 0) const;
 
   // Publishes a death or a leave, closes a dead rank's limit, and wakes everybody.
   // `wait_status` as of waitpid; -1 when it is not known.
@@ -37,13 +40,22 @@ class NodeAuthority {
   void MarkLeft(Rank rank);
 
  private:
+  // What the ranks of a node see of the job's membership.
+  struct NodeMembership {
+    UniqueFd fd;
+    Mapping mapping;
+    Membership& operator*() const { return *reinterpret_cast<Membership*>(mapping.get()); }
+  };
+
   NodeAuthority() = default;
-  void Publish(Rank rank, MemberState state, std::atomic<uint32_t>& count);
+  static absl::StatusOr<NodeMembership> MakeMembership();
+  void Publish(Rank rank, MemberState state, std::atomic<uint32_t> Membership::*count);
 
   Rank size_ = 0;
-  NodeFds fds_;
+  UniqueFd heap_;
+  UniqueFd control_fd_;
   Mapping control_;
-  Mapping membership_;
+  std::vector<NodeMembership> memberships_;  // By node.
 };
 
 // A rank's side. The mappings last as long as the object.

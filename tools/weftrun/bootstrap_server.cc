@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/node_place.h"
 #include "runtime/bootstrap/key_value.h"
 #include "tools/weftrun/rank_list.h"
 
@@ -19,8 +20,8 @@ std::string_view NameOf(Type type) {
 
 }  // namespace
 
-BootstrapServer::BootstrapServer(Rank size, Outside& outside)
-    : size_(size), outside_(outside), members_(size) {}
+BootstrapServer::BootstrapServer(Rank size, Outside& outside, uint32_t nodes)
+    : size_(size), nodes_(nodes), outside_(outside), members_(size) {}
 
 void BootstrapServer::Receive(Rank rank, pid_t process, std::string_view datagram) {
   auto message = DecodeWire(datagram);
@@ -159,21 +160,27 @@ void BootstrapServer::CompleteCollective() {
           r, other.first, other.second, first.first, first.second));
     }
   }
-  std::optional<NodeFds> fds;
+  std::vector<NodeFds> fds;  // By node.
   if (status.ok() && first.type == Type::kShareMemory) {
     status = MakeMemory();
-    if (status.ok()) {
-      auto copies = memory_->Duplicate();
-      if (copies.ok()) fds = *std::move(copies);
+    for (uint32_t node = 0; node < nodes_ && status.ok(); ++node) {
+      auto copies = memory_->Duplicate(node);
+      if (copies.ok()) fds.push_back(*std::move(copies));
       status = copies.status();
     }
   }
   for (Rank r = 0; r < size_; ++r) {
     const uint32_t id = members_[r].waiting->id;
     members_[r].waiting.reset();
-    if (fds) {
+    if (status.ok() && !fds.empty()) {
       members_[r].has_memory = true;
-      outside_.Send(r, {.type = Type::kMemory, .id = id}, &*fds);
+      const NodeFds& of_node = fds[NodeOf(r, size_, nodes_)];
+      outside_.Send(r,
+                    {.type = Type::kMemory,
+                     .id = id,
+                     .first = of_node.place.node,
+                     .second = of_node.place.nodes},
+                    &of_node);
     } else {
       Answer(r, id, status);
     }
@@ -182,8 +189,8 @@ void BootstrapServer::CompleteCollective() {
 
 absl::Status BootstrapServer::MakeMemory() {
   const WireMessage& request = *members_[0].waiting;
-  auto made =
-      NodeAuthority::Create(size_, {.slab_bytes = request.first, .local_bytes = request.second});
+  auto made = NodeAuthority::Create(
+      size_, {.slab_bytes = request.first, .local_bytes = request.second}, nodes_);
   if (!made.ok()) return made.status();
   memory_ = *std::move(made);
   return absl::OkStatus();

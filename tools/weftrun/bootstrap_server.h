@@ -42,8 +42,8 @@ class BootstrapServer {
   // Where a rank stands.
   enum class Standing : uint8_t { kStarted, kJoined, kLeft, kDead, kEndedUnjoined };
 
-  // `outside` must outlive the server.
-  BootstrapServer(Rank size, Outside& outside);
+  // `outside` must outlive the server. The ranks are told that they run on so many nodes.
+  BootstrapServer(Rank size, Outside& outside, uint32_t nodes = 1);
 
   // A datagram of `rank`, sent by `process` (0: not known).
   void Receive(Rank rank, pid_t process, std::string_view datagram);
@@ -83,6 +83,7 @@ class BootstrapServer {
 
   const Rank size_;
   const JobSecret secret_ = MakeJobSecret();
+  const uint32_t nodes_;
   Outside& outside_;
   std::vector<Member> members_;
   Rank waiting_ = 0;  // How many are in a collective request.

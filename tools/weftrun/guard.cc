@@ -43,7 +43,7 @@ class Guard final : public BootstrapServer::Outside {
   explicit Guard(GuardSetup setup)
       : setup_(std::move(setup)),
         options_(*setup_.options),
-        server_(options_.ranks, *this),
+        server_(options_.ranks, *this, options_.pretended_nodes),
         ranks_(options_.ranks) {}
 
   void Run();

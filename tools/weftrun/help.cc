@@ -15,6 +15,8 @@ usage: weftrun -n N [flags] [--] program [arguments]
                        the others read an empty one
   --bind-to cpu|none   bind each rank to one cpu, or none to any
                        (default: the cpus are dealt out evenly)
+  --pretend-nodes K    for tests: the ranks believe that they run on K nodes, the
+                       lower ranks on the first; WEFT_NODE says on which
   -v                   say on standard error what happens, and when
   --dry-run            print what would be started, and start nothing
   --help               this

@@ -105,6 +105,13 @@ absl::Status SetBinding(const std::string& value, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status SetNodes(const std::string& value, Options& options) {
+  if (!absl::SimpleAtoi(value, &options.pretended_nodes) || options.pretended_nodes == 0) {
+    return Bad(absl::StrCat("--pretend-nodes takes a number above 0, not \"", value, "\""));
+  }
+  return absl::OkStatus();
+}
+
 Flag Switch(const char* name, bool Options::*field) {
   return {name, false, [field](const std::string&, Options& options) {
             options.*field = true;
@@ -122,6 +129,7 @@ const std::vector<Flag>& Flags() {
       {"timeout", true, SetTimeout},
       {"stdin", true, SetStdin},
       {"bind-to", true, SetBinding},
+      {"pretend-nodes", true, SetNodes},
       Switch("tag-output", &Options::tag_output),
       Switch("v", &Options::verbose),
       Switch("verbose", &Options::verbose),
@@ -147,6 +155,10 @@ absl::Status CheckWhole(const Options& options) {
   if (options.stdin_rank && *options.stdin_rank >= options.ranks) {
     return Bad(absl::StrFormat("--stdin %d: the ranks of this job are 0 to %d", *options.stdin_rank,
                                options.ranks - 1));
+  }
+  if (options.pretended_nodes > options.ranks) {
+    return Bad(absl::StrFormat("--pretend-nodes %u: %d ranks run on at most as many nodes",
+                               options.pretended_nodes, options.ranks));
   }
   return absl::OkStatus();
 }

@@ -31,6 +31,7 @@ struct Options {
   absl::Duration timeout = absl::InfiniteDuration();
   std::optional<Rank> stdin_rank = 0;  // nullopt: none.
   Binding binding = Binding::kEven;
+  uint32_t pretended_nodes = 1;  // The ranks are told that they run on so many.
   bool verbose = false;
   bool dry_run = false;
   bool help = false;  // Then nothing else counts.

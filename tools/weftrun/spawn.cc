@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/node_place.h"
 #include "tools/weftrun/exit_status.h"
 
 namespace weft {
@@ -46,6 +47,8 @@ void SetEnvironment(const Options& options, const SpawnRank& rank) {
   setenv("WEFT_BOOTSTRAP", place.c_str(), 1);
   setenv("WEFT_RANK", absl::StrCat(rank.rank).c_str(), 1);
   setenv("WEFT_SIZE", absl::StrCat(options.ranks).c_str(), 1);
+  const uint32_t node = NodeOf(rank.rank, options.ranks, options.pretended_nodes);
+  setenv("WEFT_NODE", absl::StrCat(node).c_str(), 1);
 }
 
 [[noreturn]] void RunChild(const SpawnContext& context, const SpawnRank& rank, pid_t guard) {

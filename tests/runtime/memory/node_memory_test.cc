@@ -49,6 +49,31 @@ TEST(NodeMemory, DeathClosesTheLimitAndLeavesTheOthers) {
       << "reachable until all have left";
 }
 
+TEST(NodeMemory, RanksThatBelieveInSeveralNodesReachTheirOwn) {
+  auto authority = NodeAuthority::Create(3, kShape, 2);
+  ASSERT_TRUE(authority.ok()) << authority.status();
+  auto first = NodeMemory::Map(*authority->Duplicate(0), 0, 3, kShape);
+  auto second = NodeMemory::Map(*authority->Duplicate(1), 2, 3, kShape);
+  ASSERT_TRUE(first.ok() && second.ok());
+  const Membership& of_first = *first->view().membership;
+  const Membership& of_second = *second->view().membership;
+  EXPECT_NE(of_first.limit[1], 0u);
+  EXPECT_NE(of_first.limit[2], 0u);
+  EXPECT_EQ(of_first.limit[3], 0u);
+  EXPECT_EQ(of_second.limit[1], 0u);
+  EXPECT_EQ(of_second.limit[2], 0u);
+  EXPECT_NE(of_second.limit[3], 0u);
+
+  authority->MarkDead(1, 9);
+  EXPECT_EQ(of_first.limit[2], 0u);
+  for (const Membership* membership : {&of_first, &of_second}) {
+    EXPECT_EQ(membership->state[1], MemberState::kDead);
+    EXPECT_EQ(membership->dead, 1u);
+    EXPECT_EQ(membership->changes, 1u);
+  }
+  EXPECT_FALSE(NodeAuthority::Create(3, kShape, 4).ok());
+}
+
 TEST(NodeMemory, NobodyCanShrinkItOrWriteTheMembership) {
   auto authority = NodeAuthority::Create(1, kShape);
   ASSERT_TRUE(authority.ok());

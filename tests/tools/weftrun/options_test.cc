@@ -56,6 +56,8 @@ TEST(OptionsTest, EveryFlagInEverySpelling) {
   EXPECT_EQ(Parsed({"-n", "3", "--stdin=none", "p"}).stdin_rank, std::nullopt);
   EXPECT_EQ(Parsed({"-n", "1", "--bind-to", "cpu", "p"}).binding, Options::Binding::kCpu);
   EXPECT_EQ(Parsed({"-n", "1", "--bind-to", "none", "p"}).binding, Options::Binding::kNone);
+  EXPECT_EQ(Parsed({"-n", "2", "p"}).pretended_nodes, 1u);
+  EXPECT_EQ(Parsed({"-n", "2", "--pretend-nodes", "2", "p"}).pretended_nodes, 2u);
   EXPECT_EQ(Parsed({"-n", "1", "--wdir", "/", "p"}).directory, "/");
 }
 
@@ -91,6 +93,8 @@ TEST(OptionsTest, ErrorsAreOneLineWithACure) {
   EXPECT_THAT(Error({"-n", "2", "--stdin", "2", "p"}), HasSubstr("0 to 1"));
   EXPECT_THAT(Error({"-n", "2", "--stdin", "all", "p"}), HasSubstr("rank or none"));
   EXPECT_THAT(Error({"-n", "2", "--bind-to", "moon", "p"}), HasSubstr("cpu or none"));
+  EXPECT_THAT(Error({"-n", "2", "--pretend-nodes", "0", "p"}), HasSubstr("above 0"));
+  EXPECT_THAT(Error({"-n", "2", "--pretend-nodes", "3", "p"}), HasSubstr("2 ranks"));
   EXPECT_THAT(Error({"-n", "2", "--wdir", "/no/such", "p"}), HasSubstr("No such file"));
   EXPECT_THAT(Error({"-n", "2", "--wdir", "/proc/self/stat", "p"}), HasSubstr("Not a directory"));
   EXPECT_THAT(Error({"-n", "2", "-x", "=a", "p"}), HasSubstr("no name"));
