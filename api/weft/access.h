@@ -133,7 +133,8 @@ inline absl::Status Put(const Reach& reach, RemotePtr<T> to, std::span<const T> 
 template <TransferableValue T>
 inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, const T& value, const Rider& ride) {
   if (StoreInline(reach, to, value)) [[likely]] {
-    return Future<>(ride.empty() ? absl::OkStatus() : Raise(reach, to.bits(), ride.spec()));
+    if (ride.empty()) return Future<>(absl::OkStatus());
+    return Future<>(AsyncRaise(reach, to.bits(), ride.spec()));
   }
   return Future<>(SlowAsyncPut(reach, to.bits(), &value, sizeof(T), ride.spec()));
 }
@@ -141,7 +142,8 @@ template <Transferable T>
 inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, std::span<const T> values,
                          const Rider& ride) {
   if (StoreInline(reach, to, values)) [[likely]] {
-    return Future<>(ride.empty() ? absl::OkStatus() : Raise(reach, to.bits(), ride.spec()));
+    if (ride.empty()) return Future<>(absl::OkStatus());
+    return Future<>(AsyncRaise(reach, to.bits(), ride.spec()));
   }
   return Future<>(SlowAsyncPut(reach, to.bits(), values.data(), values.size_bytes(), ride.spec()));
 }

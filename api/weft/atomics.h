@@ -52,7 +52,7 @@ inline AtomicSpec Spec(AtomicKind kind, RemotePtr<T> at, T operand = {}, T compa
 template <AtomicKind kind, AtomicValue T>
 inline bool AtomicInline(const Reach& reach, RemotePtr<T> at, T operand, T compare, T& old) {
   using Word = typename WordOf<sizeof(T)>::type;
-  auto* word = static_cast<Word*>(Resolve<sizeof(T)>(reach, at.bits()));
+  auto* word = static_cast<Word*>(ResolveAtomic<sizeof(T)>(reach, at.bits()));
   if (word == nullptr) [[unlikely]] {
     return false;
   }

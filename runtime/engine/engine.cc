@@ -425,6 +425,7 @@ void Engine::RecordError(Rank peer, absl::Status status) {
   impl_->RecordError(peer, std::move(status));
 }
 void Engine::Fence(Rank peer) { impl_->Fence(peer); }
+void Engine::Settle(Rank peer, Deadline deadline) { impl_->Settle(peer, deadline); }
 absl::Status Engine::Flush(Rank peer, Deadline deadline) { return impl_->Flush(peer, deadline); }
 absl::Status Engine::FlushAll(Deadline deadline) { return impl_->FlushAll(deadline); }
 void Engine::Progress() { impl_->Progress(); }

@@ -107,6 +107,10 @@ class Engine {
   // Operations to `peer` before it reach it before those after it.
   void Fence(Rank peer);
 
+  // Waits until all earlier operations to `peer`, of all threads, are over; errors are left
+  // to Flush. Late: what was posted is abandoned, and that is an error, too.
+  void Settle(Rank peer, Deadline deadline);
+
   // Waits until all earlier operations to `peer`, of all threads, are complete;
   // returns the errors recorded against it that the calling thread has not seen.
   // A dead peer's error never clears. Late: kDeadlineExceeded, and what was

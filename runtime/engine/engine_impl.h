@@ -38,6 +38,7 @@ class Engine::Impl {
   void Post(const Request& request, Deadline deadline);
   void RecordError(Rank peer, absl::Status status);
   void Fence(Rank peer);
+  void Settle(Rank peer, Deadline deadline);
   absl::Status Flush(Rank peer, Deadline deadline);
   absl::Status FlushAll(Deadline deadline);
   void Progress();
@@ -141,7 +142,9 @@ class Engine::Impl {
   // Whether all operations to `peer` before `sequence` are over.
   bool Flushed(Peer& peer, uint64_t sequence);
   // The flush up to `sequence` is late.
-  absl::Status AbandonPosts(Peer& peer, uint64_t sequence);
+  void AbandonPosts(Peer& peer, uint64_t sequence);
+  // What a flush that is late reports.
+  absl::Status ReportLate(Rank peer);
 
   const std::unique_ptr<Transport> transport_;
   const NodeView node_;

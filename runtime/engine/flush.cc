@@ -30,7 +30,7 @@ absl::Status Engine::Impl::Report(Rank peer) {
   return MarkInDoubt(GoneError(peer, "operations were posted to a rank that is gone"));
 }
 
-absl::Status Engine::Impl::AbandonPosts(Peer& peer, uint64_t sequence) {
+void Engine::Impl::AbandonPosts(Peer& peer, uint64_t sequence) {
   size_t outstanding = 0;
   bool break_bulk = false;
   for (LaneQueue& queue : peer.queues) {
@@ -52,10 +52,21 @@ absl::Status Engine::Impl::AbandonPosts(Peer& peer, uint64_t sequence) {
          MarkInDoubt(absl::DeadlineExceededError(absl::StrCat(
              outstanding, " operations to rank ", peer.rank,
              " were not complete at the deadline of a flush; those posted are given up"))));
-  absl::Status report = Report(peer.rank);
+}
+
+absl::Status Engine::Impl::ReportLate(Rank peer) {
+  absl::Status report = Report(peer);
   if (absl::IsDeadlineExceeded(report)) return report;
   return MarkInDoubt(absl::DeadlineExceededError(
-      absl::StrCat("a flush of rank ", peer.rank, " was late, after: ", report.message())));
+      absl::StrCat("a flush of rank ", peer, " was late, after: ", report.message())));
+}
+
+void Engine::Impl::Settle(Rank peer, Deadline deadline) {
+  Lock lock(mutex_);
+  Peer* const p = peers_[peer].get();
+  if (p == nullptr) return;
+  const uint64_t sequence = p->next_sequence;
+  if (!Await(lock, deadline, [&] { return Flushed(*p, sequence); })) AbandonPosts(*p, sequence);
 }
 
 absl::Status Engine::Impl::Flush(Rank peer, Deadline deadline) {
@@ -72,7 +83,8 @@ absl::Status Engine::Impl::Flush(Rank peer, Deadline deadline) {
   if (Peer* const p = peers_[peer].get()) {
     const uint64_t sequence = p->next_sequence;
     if (!Await(lock, deadline, [&] { return Flushed(*p, sequence); })) {
-      return AbandonPosts(*p, sequence);
+      AbandonPosts(*p, sequence);
+      return ReportLate(peer);
     }
   }
   return Report(peer);
@@ -98,7 +110,9 @@ absl::Status Engine::Impl::FlushAll(Deadline deadline) {
   std::vector<absl::Status> errors;
   for (const Target& target : targets) {
     ranks.push_back(target.peer->rank);
-    if (!flushed(target)) errors.push_back(AbandonPosts(*target.peer, target.sequence));
+    if (flushed(target)) continue;
+    AbandonPosts(*target.peer, target.sequence);
+    errors.push_back(ReportLate(target.peer->rank));
   }
   // What was stored inline to a rank that has died since is not in the ledger.
   if (node_.membership->dead.load(std::memory_order_acquire) != 0) {

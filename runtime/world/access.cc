@@ -147,6 +147,34 @@ absl::StatusOr<Pending> Start(const Reach& reach, const absl::StatusOr<Engine::R
                  uint64_t{handle->generation} << 32 | handle->slot);
 }
 
+// False where that is the Engine's to do: a signal that loads and stores, or this
+// process's atomics, do not reach; or one that is wrong, which it finds out.
+bool RaiseInline(const Reach& reach, uint64_t to, const RideSpec& ride) {
+  const Rank rank = RankOf(to);
+  ControlRegion& control = reach.runtime->node().control(rank);
+  const bool adds = ride.kind == RideSpec::Kind::kAddSignal;
+  switch (ride.kind) {
+    case RideSpec::Kind::kNone:
+      return true;
+    case RideSpec::Kind::kCounter:
+      weft::Raise(control, static_cast<uint32_t>(ride.value));
+      return true;
+    case RideSpec::Kind::kSetSignal:
+    case RideSpec::Kind::kAddSignal:
+      break;
+  }
+  auto* const word = static_cast<uint64_t*>(adds ? ResolveAtomic<8>(reach, ride.signal)
+                                                 : Resolve<8>(reach, ride.signal));
+  if (word == nullptr || RankOf(ride.signal) != rank) return false;
+  if (adds) {
+    __atomic_fetch_add(word, ride.value, __ATOMIC_SEQ_CST);
+  } else {
+    __atomic_store_n(word, ride.value, __ATOMIC_SEQ_CST);
+  }
+  Ring(control.doorbell);
+  return true;
+}
+
 Engine::Handle HandleOf(uint64_t bits) {
   return {.slot = static_cast<uint32_t>(bits), .generation = static_cast<uint32_t>(bits >> 32)};
 }
@@ -187,7 +215,13 @@ absl::StatusOr<Pending> SlowAsyncAtomic(const Reach& reach, const AtomicSpec& at
 
 void SlowFence(const Reach& reach, Rank rank) {
   if (!Usable(reach).ok() || rank >= reach.runtime->size()) return;  // Flush says so.
-  reach.runtime->engine().Fence(rank);
+  Engine& engine = reach.runtime->engine();
+  // What is stored inline afterwards would overtake what is under way.
+  if (reach.limit[rank + 1].load(std::memory_order_relaxed) != 0) {
+    engine.Settle(rank, reach.runtime->OperationDeadline());
+  } else {
+    engine.Fence(rank);
+  }
 }
 
 absl::Status SlowFlush(const Reach& reach, Rank rank) {
@@ -234,36 +268,16 @@ absl::Status Pending::Finish(int64_t deadline_nanos) {
 }
 
 absl::Status Raise(const Reach& reach, uint64_t to, const RideSpec& ride) {
-  const Rank rank = RankOf(to);
-  ControlRegion& control = reach.runtime->node().control(rank);
-  switch (ride.kind) {
-    case RideSpec::Kind::kNone:
-      return absl::OkStatus();
-    case RideSpec::Kind::kCounter:
-      weft::Raise(control, static_cast<uint32_t>(ride.value));
-      return absl::OkStatus();
-    case RideSpec::Kind::kSetSignal:
-    case RideSpec::Kind::kAddSignal:
-      break;
-  }
-  auto* word = static_cast<uint64_t*>(Resolve<8>(reach, ride.signal));
-  if (word == nullptr || RankOf(ride.signal) != rank) {
-    // The Engine finds what is wrong with it.
-    return SlowPut(reach, to, nullptr, 0, ride);
-  }
-  if (ride.kind == RideSpec::Kind::kSetSignal) {
-    __atomic_store_n(word, ride.value, __ATOMIC_SEQ_CST);
-  } else {
-    __atomic_fetch_add(word, ride.value, __ATOMIC_SEQ_CST);
-  }
-  Ring(control.doorbell);
-  return absl::OkStatus();
+  return RaiseInline(reach, to, ride) ? absl::OkStatus() : SlowPut(reach, to, nullptr, 0, ride);
+}
+
+absl::StatusOr<Pending> AsyncRaise(const Reach& reach, uint64_t to, const RideSpec& ride) {
+  if (RaiseInline(reach, to, ride)) return Pending();
+  return SlowAsyncPut(reach, to, nullptr, 0, ride);
 }
 
 void PostRaise(const Reach& reach, uint64_t to, const RideSpec& ride) {
-  if (absl::Status raised = Raise(reach, to, ride); !raised.ok()) {
-    Record(reach, to, std::move(raised));
-  }
+  if (!RaiseInline(reach, to, ride)) SlowPostPut(reach, to, nullptr, 0, ride);
 }
 
 void PostNotify(const Reach& reach, Rank rank, const Rider& ride) {

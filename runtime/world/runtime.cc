@@ -59,9 +59,9 @@ absl::Status Runtime::Connect() {
   memory_ = *std::move(memory);
   node_ = memory_->view();
 
-  auto made = MakeTransport(settings_, node_);
-  if (!made.ok()) return made.status();
-  std::unique_ptr<Transport> transport = *std::move(made);
+  auto reaching = ChooseReaching(settings_, fds->place, node_);
+  if (!reaching.ok()) return reaching.status();
+  std::unique_ptr<Transport> transport = std::move(reaching->transport);
   PeerCard card = {.address = transport->Address(), .slab_key = {}, .control_key = {}};
   const std::span<std::byte> slab_bytes(node_.slab(rank), node_.slab_bytes);
   const std::span<std::byte> control_bytes(node_.control_base + rank * kControlBytes,
@@ -80,6 +80,7 @@ absl::Status Runtime::Connect() {
   if (absl::Status all = bootstrap_->Fence(deadline); !all.ok()) return all;
 
   const bool connects_eagerly = transport->caps().connects_eagerly;
+  const bool needs_service = transport->caps().needs_service;
   engine_ = std::make_unique<Engine>(
       std::move(transport), node_,
       [this](Rank peer) -> absl::StatusOr<PeerCard> {
@@ -96,7 +97,7 @@ absl::Status Runtime::Connect() {
   }
   Progress progress;
   // Shared memory moves data without this process's help; all else does not.
-  if (!settings_.inlines()) {
+  if (!reaching->inlines || needs_service) {
     progress = {.step = [this] { engine_->Progress(); }, .every_ns = 100'000};
   }
   agreement_ = std::make_unique<Agreement>(node_, progress);
@@ -113,7 +114,8 @@ absl::Status Runtime::Connect() {
   for (Rank r = 0; r < size; ++r) {
     bias_[r + 1] = reinterpret_cast<uint64_t>(node_.slab(r)) - EncodeAddress(r, 0);
   }
-  reach_ = {.limit = settings_.inlines() ? node_.membership->limit : no_limits,
+  reach_ = {.limit = reaching->inlines ? node_.membership->limit : no_limits,
+            .atomic_limit = reaching->inlines_atomics ? node_.membership->limit : no_limits,
             .bias = bias_.data(),
             .unsettled = &engine_->unsettled(),
             .dead = &node_.membership->dead,

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "runtime/world/memory_limit.h"
 
 namespace weft {
@@ -127,12 +128,14 @@ absl::StatusOr<Settings> ResolveSettings(
     settings.fault_seed = seed;
   }
   if (const char* text = environment("WEFT_TRANSPORTS"); text != nullptr) {
-    const std::string_view name = text;
-    if (name != "shm" && name != "verbs") {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("WEFT_TRANSPORTS=%s: expected shm or verbs", text));
+    settings.use_shm = settings.use_verbs = false;
+    for (const absl::string_view name : absl::StrSplit(text, ',')) {
+      if (name != "shm" && name != "verbs") {
+        return absl::InvalidArgumentError(
+            absl::StrFormat("WEFT_TRANSPORTS=%s: expected shm, verbs, or shm,verbs", text));
+      }
+      (name == "shm" ? settings.use_shm : settings.use_verbs) = true;
     }
-    if (name == "verbs") settings.transport = Settings::TransportKind::kVerbs;
   }
   if (const char* text = environment("WEFT_VERBS_DEVICE"); text != nullptr) {
     settings.verbs_device = text;

@@ -15,20 +15,16 @@
 namespace weft {
 
 struct Settings {
-  enum class TransportKind { kShm, kVerbs };
-
   MemoryShape shape;
   absl::Duration deadline;
   absl::Duration wait_deadline;
   // WEFT_FAULT: delay, reorder and refuse what this rank does, from this seed.
   std::optional<uint64_t> fault_seed;
-  // WEFT_TRANSPORTS, and WEFT_VERBS_DEVICE: the port, "" for the first that works.
-  TransportKind transport = TransportKind::kShm;
+  // WEFT_TRANSPORTS: those that may be used.
+  bool use_shm = true;
+  bool use_verbs = true;
+  // WEFT_VERBS_DEVICE: the port, "" for the first that works.
   std::string verbs_device;
-
-  // Whether loads and stores are all that it takes to reach the node's slabs: else every
-  // operation goes through the Engine.
-  bool inlines() const { return transport == TransportKind::kShm && !fault_seed.has_value(); }
 };
 
 // `environment` as getenv. kInvalidArgument names the option or variable and what

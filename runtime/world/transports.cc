@@ -22,24 +22,35 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeVerbs(const Settings& settings,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Transport>> MakeTransport(const Settings& settings,
-                                                         const NodeView& node) {
-  std::unique_ptr<Transport> transport;
-  if (settings.transport == Settings::TransportKind::kShm) {
-    transport = std::make_unique<ShmTransport>(node);
-  } else {
+absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, const NodePlace& place,
+                                        const NodeView& node) {
+  Reaching reaching;
+  if (settings.use_shm && place.nodes == 1) {
+    reaching.transport = std::make_unique<ShmTransport>(node);
+  } else if (settings.use_verbs) {
     auto verbs = MakeVerbs(settings, node);
     if (!verbs.ok()) {
-      return absl::Status(verbs.status().code(),
-                          absl::StrCat("WEFT_TRANSPORTS=verbs: ", verbs.status().message()));
+      return absl::Status(
+          verbs.status().code(),
+          absl::StrCat(place.nodes == 1 ? "WEFT_TRANSPORTS=verbs: "
+                                        : "to reach the ranks of other nodes by RDMA: ",
+                       verbs.status().message()));
     }
-    transport = *std::move(verbs);
+    reaching.transport = *std::move(verbs);
+  } else {
+    return absl::FailedPreconditionError(
+        absl::StrCat("WEFT_TRANSPORTS=shm: the job has ranks on ", place.nodes,
+                     " nodes, which shared memory does not connect: say WEFT_TRANSPORTS=shm,verbs, "
+                     "or unset it"));
   }
   if (settings.fault_seed.has_value()) {
-    transport = std::make_unique<FaultTransport>(std::move(transport),
-                                                 FaultOptions::FromSeed(*settings.fault_seed));
+    reaching.transport = std::make_unique<FaultTransport>(
+        std::move(reaching.transport), FaultOptions::FromSeed(*settings.fault_seed));
+  } else {
+    reaching.inlines = settings.use_shm;
+    reaching.inlines_atomics = settings.use_shm && reaching.transport->caps().atomics_match_cpu;
   }
-  return transport;
+  return reaching;
 }
 
 }  // namespace weft

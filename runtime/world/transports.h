@@ -1,20 +1,31 @@
-// Which transport a rank's operations go through, as its settings choose: made here,
-// and nowhere else, so that all above sees the seam alone.
+// How a rank reaches the others, as its settings and the job's nodes have it: which
+// transport its Engine gets, and what loads and stores do without the Engine. Chosen
+// here, and nowhere else, so that all above sees the seam alone.
 #ifndef WEFT_RUNTIME_WORLD_TRANSPORTS_H_
 #define WEFT_RUNTIME_WORLD_TRANSPORTS_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/node_place.h"
 #include "runtime/base/node_view.h"
 #include "runtime/transport/transport.h"
 #include "runtime/world/settings.h"
 
 namespace weft {
 
+struct Reaching {
+  // Carries out all that is not inlined.
+  std::unique_ptr<Transport> transport;
+  // Whether loads and stores reach the slabs of this rank's node, and whether its
+  // processor's atomics on them exclude all others.
+  bool inlines = false;
+  bool inlines_atomics = false;
+};
+
 // `node` must outlive it. Errors say what the machine lacks, and what to do.
-absl::StatusOr<std::unique_ptr<Transport>> MakeTransport(const Settings& settings,
-                                                         const NodeView& node);
+absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, const NodePlace& place,
+                                        const NodeView& node);
 
 }  // namespace weft
 #endif  // WEFT_RUNTIME_WORLD_TRANSPORTS_H_

@@ -105,6 +105,20 @@ TEST_F(Litmus, R2AFenceOrdersPutsToOneRank) {
   }
 }
 
+// Also where the atomic goes through a device, and the put is a store.
+TEST_F(Litmus, R2AFenceOrdersAnAtomicAndAPut) {
+  for (uint64_t round = 1; round <= kRounds; ++round) {
+    PostAdd(Word(Right(), 0), 1);
+    Fence(Right());
+    PostPut(Word(Right(), 1), round);
+    const Rank me = TheWorld().rank();
+    const absl::Time late = absl::Now() + absl::Seconds(60);
+    while (*Get(Word(me, 1)) < round) ASSERT_LT(absl::Now(), late);
+    ASSERT_EQ(*Fetch(Word(me, 0)), round);
+    ASSERT_OK(TheWorld().Barrier());
+  }
+}
+
 // Rule 3: a notification or signal follows the data of its own put, and what a
 // fence put before it.
 TEST_F(Litmus, R3ANotificationFollowsItsOwnPut) {

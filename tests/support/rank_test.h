@@ -11,8 +11,8 @@ namespace weft::testing {
 // The world that rank_main joined.
 World& TheWorld();
 
-// Whether the job runs over RDMA (WEFT_TRANSPORTS=verbs) on the soft devices of a guest,
-// which tools/rdma-vm names in RDMA_DEVICES.
+// Whether operations go over RDMA (WEFT_TRANSPORTS=verbs, or shm,verbs) on the soft devices of a
+// guest, which tools/rdma-vm names in RDMA_DEVICES.
 bool OverSoftRdma();
 // Whether an operation takes microseconds: delayed on purpose (WEFT_FAULT), or on its way
 // through a soft device.

@@ -1,4 +1,4 @@
-// All that inlined code may know of the runtime: two tables that say which
+// All that inlined code may know of the runtime: tables that say which
 // addresses of the global heap this process can load and store, and the calls
 // that take over where they do not.
 //
@@ -31,11 +31,14 @@ extern std::atomic<uint64_t> no_limits[65536];
 extern const std::atomic<uint32_t> always_unsettled;
 
 struct Reach {
-  // Both indexed by the top 16 bits of an address. The address behind that slab, in
+  // All indexed by the top 16 bits of an address. The address behind that slab, in
   // 8-byte words (0 for null and for a dead rank), in memory that only the node's
   // guard writes; and what to add to an address to get a pointer, which means
   // something only where the limit is not 0.
   const std::atomic<uint64_t>* limit = no_limits;
+  // The same for atomics, which may have to go through a device even where loads and
+  // stores need not.
+  const std::atomic<uint64_t>* atomic_limit = no_limits;
   const uint64_t* bias = nullptr;
   // Not 0 while an operation of the Engine is under way or an error is recorded.
   const std::atomic<uint32_t>* unsettled = &always_unsettled;
@@ -60,14 +63,25 @@ inline void* Pointer(const Reach& reach, uint64_t bits) {
 // comparison cover bounds, alignment, null, and dead ranks: low bits that should
 // be zero end up on top.
 template <size_t kBytes>
-inline void* Resolve(const Reach& reach, uint64_t bits) {
+inline void* ResolveIn(const std::atomic<uint64_t>* limits, const Reach& reach, uint64_t bits) {
   static_assert(std::has_single_bit(kBytes) && kBytes <= 8);
   constexpr int kShift = std::countr_zero(kBytes);
-  const uint64_t limit = reach.limit[bits >> kOffsetBits].load(std::memory_order_relaxed);
+  const uint64_t limit = limits[bits >> kOffsetBits].load(std::memory_order_relaxed);
   if (std::rotr(bits, kShift) >= limit << (3 - kShift)) [[unlikely]] {
     return nullptr;
   }
   return Pointer(reach, bits);
+}
+
+template <size_t kBytes>
+inline void* Resolve(const Reach& reach, uint64_t bits) {
+  return ResolveIn<kBytes>(reach.limit, reach, bits);
+}
+
+// Where the word lies, if this process's atomics on it exclude all others'; else null.
+template <size_t kBytes>
+inline void* ResolveAtomic(const Reach& reach, uint64_t bits) {
+  return ResolveIn<kBytes>(reach.atomic_limit, reach, bits);
 }
 
 // Where `bytes` bytes lie, or null.
@@ -193,6 +207,7 @@ int64_t MonotonicNanosAt(absl::Time deadline);
 
 // Raises a ride whose data was moved inline to `to`. PostRaise leaves an error to Flush.
 absl::Status Raise(const Reach& reach, uint64_t to, const RideSpec& ride);
+absl::StatusOr<Pending> AsyncRaise(const Reach& reach, uint64_t to, const RideSpec& ride);
 void PostRaise(const Reach& reach, uint64_t to, const RideSpec& ride);
 
 }  // namespace weft::internal

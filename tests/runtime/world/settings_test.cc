@@ -69,6 +69,7 @@ TEST(Settings, BadValuesAreNamed) {
                                                         {"WEFT_WAIT_DEADLINE", "-3s"},
                                                         {"WEFT_FAULT", "yes"},
                                                         {"WEFT_TRANSPORTS", "tcpip"},
+                                                        {"WEFT_TRANSPORTS", "shm,"},
                                                         {"WEFT_TRANSPORTS", "Verbs"}}) {
     const absl::Status status = ResolveSettings({}, Environment({{variable, value}})).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << variable << "=" << value;
@@ -84,17 +85,18 @@ TEST(Settings, BadValuesAreNamed) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(Settings, OnlyBareSharedMemoryIsReachedInline) {
+TEST(Settings, TransportsAreThoseNamed) {
   const auto settings = [](const std::map<std::string, std::string>& variables) {
     return ResolveSettings({}, Environment(variables)).value();
   };
-  EXPECT_TRUE(settings({}).inlines());
-  EXPECT_TRUE(settings({{"WEFT_TRANSPORTS", "shm"}}).inlines());
-  EXPECT_FALSE(settings({{"WEFT_FAULT", "1"}}).inlines());
+  EXPECT_TRUE(settings({}).use_shm && settings({}).use_verbs) << "whatever serves";
+  const Settings shm = settings({{"WEFT_TRANSPORTS", "shm"}});
+  EXPECT_TRUE(shm.use_shm && !shm.use_verbs);
   const Settings verbs = settings({{"WEFT_TRANSPORTS", "verbs"}, {"WEFT_VERBS_DEVICE", "rxe0:1"}});
-  EXPECT_FALSE(verbs.inlines());
-  EXPECT_EQ(verbs.transport, Settings::TransportKind::kVerbs);
+  EXPECT_TRUE(!verbs.use_shm && verbs.use_verbs);
   EXPECT_EQ(verbs.verbs_device, "rxe0:1");
+  const Settings both = settings({{"WEFT_TRANSPORTS", "verbs,shm"}});
+  EXPECT_TRUE(both.use_shm && both.use_verbs);
 }
 
 // Case 24: a slab that can never be backed is refused with both sizes, instead
