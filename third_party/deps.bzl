@@ -67,6 +67,13 @@ def weft_deps():
     )
     maybe(
         system_repository,
+        name = "com_github_nlohmann_json",
+        headers = {"nlohmann": "nlohmann-json3-dev"},
+        packages = "nlohmann-json3-dev",
+        root_build = Label("//third_party:json.BUILD.tpl"),
+    )
+    maybe(
+        system_repository,
         name = "rdma_core",
         headers = {
             "infiniband": "libibverbs-dev",

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "runtime/world/variables.h"
 
 namespace weft {
 namespace {
@@ -97,6 +100,18 @@ TEST(Settings, TransportsAreThoseNamed) {
   EXPECT_EQ(verbs.verbs_device, "rxe0:1");
   const Settings both = settings({{"WEFT_TRANSPORTS", "verbs,shm"}});
   EXPECT_TRUE(both.use_shm && both.use_verbs);
+}
+
+// weft-info shows what Variables lists.
+TEST(Settings, AllVariablesThatAreReadAreListed) {
+  std::set<std::string> read, listed;
+  const auto resolved = ResolveSettings({}, [&](const char* name) -> const char* {
+    read.insert(name);
+    return nullptr;
+  });
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  for (const Variable& variable : Variables()) listed.insert(variable.name);
+  EXPECT_EQ(read, listed);
 }
 
 // Case 24: a slab that can never be backed is refused with both sizes, instead

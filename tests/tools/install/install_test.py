@@ -73,7 +73,7 @@ class Install(unittest.TestCase):
         self.assertEqual(self.installed.returncode, 0, self.installed.stderr)
         said = [line.strip() for line in self.installed.stdout.splitlines() if line[0] == " "]
         self.assertEqual(said, [os.path.join(self.prefix, path) for path in (
-            "bin/weftrun", "include/weft/*", "lib/cmake/weft/weft-config-version.cmake",
+            "bin/weft-info", "bin/weftrun", "include/weft/*", "lib/cmake/weft/weft-config-version.cmake",
             "lib/cmake/weft/weft-config.cmake", "lib/libweft.so",
             "lib/libweft.so." + self.version(), "lib/pkgconfig/weft.pc")])
         self.assertEqual([path for path in said if not glob.glob(path)], [])

@@ -1,0 +1,18 @@
+#include "runtime/world/variables.h"
+
+namespace weft {
+
+std::span<const Variable> Variables() {
+  static constexpr Variable kVariables[] = {
+      {"WEFT_HEAP_BYTES", "256M", "bytes of each rank's slab of the global heap; K, M, G, T"},
+      {"WEFT_LOCAL_BYTES", "a quarter of the slab", "bytes of it that Allocate serves"},
+      {"WEFT_DEADLINE", "30s", "the longest an operation may take"},
+      {"WEFT_WAIT_DEADLINE", "10m", "the longest a wait, barrier or lock may take; or inf"},
+      {"WEFT_TRANSPORTS", "shm,verbs", "the transports that may be used, a list of shm and verbs"},
+      {"WEFT_VERBS_DEVICE", "the first usable port", "the RDMA port: a device, or device:port"},
+      {"WEFT_FAULT", "none", "for tests: delay and reorder operations, from this seed"},
+  };
+  return kVariables;
+}
+
+}  // namespace weft

@@ -1,0 +1,7 @@
+package(default_visibility = ["//visibility:public"])
+
+cc_library(
+    name = "json",
+    hdrs = glob(["include/nlohmann/**"]),
+    includes = ["include"],
+)
