@@ -8,6 +8,7 @@
 #include "weft/allocate.h"
 #include "weft/atomics.h"
 #include "weft/future.h"
+#include "weft/local_buffer.h"
 #include "weft/main.h"
 #include "weft/notification.h"
 #include "weft/order.h"

@@ -199,18 +199,6 @@ bool Engine::Impl::NeedsStaging(const Request& request) const {
                                         : request.destination != nullptr || IsAtomic(request.kind);
 }
 
-std::optional<uint32_t> Engine::Impl::LocalKey(const void* memory, uint64_t length) const {
-  if (!transport_->caps().needs_registered_source) return 0;
-  const auto begin = reinterpret_cast<uintptr_t>(memory);
-  for (const RegisteredMemory& registered : registered_) {
-    const auto base = reinterpret_cast<uintptr_t>(registered.bytes.data());
-    if (begin >= base && InBounds(begin - base, length, registered.bytes.size())) {
-      return registered.local_key;
-    }
-  }
-  return std::nullopt;
-}
-
 bool Engine::Impl::Reserve(Peer& peer, const Request& request, uint32_t* index) {
   Usage& usage = peer.usage;
   if (ledger_.full() || usage.slots >= kLedgerCapacity / 2) return false;
@@ -423,6 +411,10 @@ absl::Status Engine::Run(const Request& request, Deadline deadline) {
 void Engine::Post(const Request& request, Deadline deadline) { impl_->Post(request, deadline); }
 void Engine::RecordError(Rank peer, absl::Status status) {
   impl_->RecordError(peer, std::move(status));
+}
+absl::Status Engine::Register(std::span<std::byte> memory) { return impl_->Register(memory); }
+void Engine::Unregister(std::span<const std::byte> memory, Deadline deadline) {
+  impl_->Unregister(memory, deadline);
 }
 void Engine::Fence(Rank peer) { impl_->Fence(peer); }
 void Engine::Settle(Rank peer, Deadline deadline) { impl_->Settle(peer, deadline); }

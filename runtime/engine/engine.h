@@ -101,6 +101,14 @@ class Engine {
   // destination, must stay valid until Flush has returned.
   void Post(const Request& request, Deadline deadline);
 
+  // Makes the transport reach `memory`, so that what lies in it is not copied on its way,
+  // until Unregister. kResourceExhausted says what limits it.
+  absl::Status Register(std::span<std::byte> memory);
+
+  // Waits until no operation uses that memory. Late: those that do are cut off, in doubt.
+  // It is the caller's alone afterwards.
+  void Unregister(std::span<const std::byte> memory, Deadline deadline);
+
   // Records an error against `peer`, for Flush: a post that could not start.
   void RecordError(Rank peer, absl::Status status);
 

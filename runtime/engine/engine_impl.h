@@ -1,5 +1,5 @@
-// The Engine's inside, spread over engine.cc (start, finish), progress.cc (post,
-// events, deaths) and flush.cc.
+// The Engine's inside, spread over engine.cc (start, finish), registered.cc (memory that need
+// not be staged), progress.cc (post, events, deaths) and flush.cc.
 //
 // One mutex guards everything that is not atomic. A thread that waits polls
 // under the mutex and sleeps without it, on this rank's doorbell, which whoever
@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "runtime/base/waiter.h"
 #include "runtime/engine/engine.h"
@@ -36,6 +37,8 @@ class Engine::Impl {
   bool Done(Handle handle);
   absl::Status Finish(Handle handle, Deadline deadline);
   void Post(const Request& request, Deadline deadline);
+  absl::Status Register(std::span<std::byte> memory);
+  void Unregister(std::span<const std::byte> memory, Deadline deadline);
   void RecordError(Rank peer, absl::Status status);
   void Fence(Rank peer);
   void Settle(Rank peer, Deadline deadline);
@@ -90,12 +93,16 @@ class Engine::Impl {
   void Fill(Slot& slot, Peer& peer, const Request& request);
   // Whether a small operation's memory must be a buffer of the pool.
   bool NeedsStaging(const Request& request) const;
-  // The key of registered memory that holds all of it; nullopt: it is not registered.
-  std::optional<uint32_t> LocalKey(const void* memory, uint64_t length) const;
   Peer& PeerOf(Rank rank);
   // What became of a finished operation.
   absl::Status Outcome(const Slot& slot) const;
   absl::Status LateError(const Slot& slot) const;
+
+  // --- registered.cc ---
+  // The key of registered memory that holds all of it; nullopt: it is not registered.
+  std::optional<uint32_t> LocalKey(const void* memory, uint64_t length) const;
+  // Ends the operations from and to `memory`, and with them all that are under way there.
+  void CutOffBulk(Peer& peer, std::span<const std::byte> memory);
 
   // --- progress.cc ---
   // Waits until ready(), which is called with the lock held, returns true (then
@@ -149,7 +156,9 @@ class Engine::Impl {
   const std::unique_ptr<Transport> transport_;
   const NodeView node_;
   const Directory directory_;
-  const std::vector<RegisteredMemory> registered_;
+  std::vector<RegisteredMemory> registered_;  // Guarded by mutex_.
+  // Of what Register added, by where it begins.
+  absl::flat_hash_map<const std::byte*, std::unique_ptr<Registration>> registrations_;
   const int spins_;  // Before a wait yields.
 
   // ledger_.in_use(), and kAnyError once a flush may have to report one: for a look without the

@@ -20,7 +20,7 @@ Runtime::Runtime(std::unique_ptr<Bootstrap> bootstrap, const Settings& settings)
     : bootstrap_(std::move(bootstrap)), settings_(settings), fork_generation_(ForkGeneration()) {}
 
 Runtime::~Runtime() {
-  if (fork_generation_ == ForkGeneration()) return;
+  if (!forked()) return;
   // A forked child has neither the Engine's thread, nor a right to its parent's queues.
   struct Inherited {
     std::unique_ptr<Engine> engine;
@@ -123,8 +123,10 @@ absl::Status Runtime::Connect() {
   return absl::OkStatus();
 }
 
+bool Runtime::forked() const { return fork_generation_ != ForkGeneration(); }
+
 absl::Status Runtime::Usable() const {
-  if (fork_generation_ != ForkGeneration()) {
+  if (forked()) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "this process was forked from rank %u and is no rank itself: only the parent can use Weft",
         node_.rank));

@@ -48,6 +48,8 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   absl::Status Leave();
   void Abort(int code, std::string_view message) { bootstrap_->Abort(code, message); }
 
+  // Whether this process was forked from the rank.
+  bool forked() const;
   // OK while this process is a member: not after Leave, nor in a forked child.
   absl::Status Usable() const;
 

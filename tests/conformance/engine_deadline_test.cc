@@ -113,6 +113,35 @@ TEST_P(EngineDeadline, ALateAtomicDoesNotReturnItsValueLater) {
   });
 }
 
+TEST_P(EngineDeadline, MemoryThatIsUnregisteredIsTouchedNoMore) {
+  Run(2, [](EngineRank& self) {
+    if (self.rank() != 0) return;
+    constexpr uint64_t kLength = 1 << 20;
+    std::vector<std::byte> buffer(kLength, std::byte{0xee});
+    Engine& engine = self.engine();
+    ASSERT_TRUE(engine.Register(buffer).ok());
+    gates[0].shut = true;
+    const auto get = engine.Start({.kind = Kind::kGet,
+                                   .peer = 1,
+                                   .offset = 64,
+                                   .destination = buffer.data(),
+                                   .length = kLength},
+                                  EngineRank::Soon());
+    ASSERT_TRUE(get.ok()) << get.status();
+    engine.Post({.peer = 1, .offset = 64, .source = buffer.data(), .length = kLength},
+                EngineRank::Soon());
+    engine.Unregister(buffer, Short());
+    gates[0].shut = false;
+    EXPECT_EQ(engine.Finish(*get, EngineRank::Soon()).code(), absl::StatusCode::kUnavailable);
+    const absl::Status flushed = engine.FlushAll(EngineRank::Soon());
+    EXPECT_EQ(flushed.code(), absl::StatusCode::kUnavailable) << flushed;
+    EXPECT_TRUE(IsInDoubt(flushed)) << flushed;
+    EXPECT_TRUE(AllBytesAre(std::byte{0xee}, buffer.data(), kLength));
+    // The peer, and its lane, go on.
+    ASSERT_TRUE(self.Put(1, 8, buffer.data(), kLength).ok());
+  });
+}
+
 // What never left this rank is not in doubt, and is not carried out later.
 TEST_P(EngineDeadline, WhatWasNotStartedNeverIs) {
   Run(2, [](EngineRank& self) {
