@@ -26,6 +26,8 @@ using ::testing::StartsWith;
 constexpr Rank kRanks = 4;
 // 100 ms are promised; a machine that is busy with something else takes longer.
 constexpr double kBoundSeconds = 1.4;
+// RDMA is a soft device's, in a guest.
+constexpr double kBoundSecondsOverVerbs = 10;
 
 int Seeds() {
   const char* seeds = std::getenv("WEFT_SEEDS");
@@ -52,6 +54,7 @@ TEST_P(DeathTest, SurvivorsAreToldWhoDiedAndHow) {
     std::vector<std::string> arguments = {"--timeout", "60", "-n", std::to_string(kRanks)};
     const std::string number = std::to_string(seed);
     if (faults) arguments.insert(arguments.end(), {std::string("-x"), "WEFT_FAULT=" + number});
+    if (OverVerbs()) arguments.push_back(Runfile("tests/verbs/over_verbs"));
     arguments.insert(arguments.end(), {Runfile("tests/world/death_program"), std::string(work),
                                        std::to_string(victim), number});
     WeftrunProcess process({.arguments = arguments});
@@ -76,9 +79,11 @@ TEST_P(DeathTest, SurvivorsAreToldWhoDiedAndHow) {
       if (std::string(work) == "leave" && what == "OK") continue;
       EXPECT_THAT(what, StartsWith("UNAVAILABLE: "));
       EXPECT_THAT(what, HasSubstr("rank " + std::to_string(victim)));
-      EXPECT_THAT(what, HasSubstr("killed by signal 9"));
+      if (!OverVerbs() || what.find("cannot be reached any more") == std::string::npos) {
+        EXPECT_THAT(what, HasSubstr("killed by signal 9"));
+      }
       const double seconds = static_cast<double>(told[0].when - death[0].when) * 1e-9;
-      EXPECT_LT(seconds, kBoundSeconds) << what;
+      EXPECT_LT(seconds, OverVerbs() ? kBoundSecondsOverVerbs : kBoundSeconds) << what;
       worst = std::max(worst, seconds);
     }
   }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "runtime/base/deadline.h"
@@ -20,11 +21,17 @@ void Tell(std::string_view who, std::string_view what) {
 
 void TellWrong(std::string_view what) { Tell("wrong", what); }
 
+bool OverVerbs() {
+  const char* const transports = std::getenv("WEFT_TRANSPORTS");
+  return transports != nullptr && std::string_view(transports) == "verbs";
+}
+
 bool NamesTheKilled(const absl::Status& status, uint32_t victim) {
   const std::string message(status.message());
   return absl::IsUnavailable(status) &&
          message.find("rank " + std::to_string(victim)) != std::string::npos &&
-         message.find("killed by signal 9") != std::string::npos;
+         (message.find("killed by signal 9") != std::string::npos ||
+          (OverVerbs() && message.find("cannot be reached any more") != std::string::npos));
 }
 
 std::vector<Report> ParseReports(const std::string& output) {

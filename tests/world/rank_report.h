@@ -23,7 +23,10 @@ struct Report {
 void Tell(std::string_view who, std::string_view what);
 // Tells of something that must not be, which fails the test.
 void TellWrong(std::string_view what);
-// Whether `status` is kUnavailable and says that `victim` was killed by signal 9.
+// Whether the job's operations go through RDMA.
+bool OverVerbs();
+// Whether `status` is kUnavailable and says that `victim` was killed by signal 9; over RDMA,
+// where its device may notice first, perhaps only that it cannot be reached.
 bool NamesTheKilled(const absl::Status& status, uint32_t victim);
 
 // The driver's side: the reports among the lines of `output`.

@@ -24,7 +24,9 @@ void VerbsTransport::MendBroken() {
         LosePeer(*peer, small);
       } else if (bulk == Loss::kSilence) {
         // A new pair would run into the same silence, each of its operations anew.
-        LosePeer(*peer, bulk);
+        LosePeer(*peer, Loss::kBulkSilence);
+      } else if (bulk == Loss::kDenied) {
+        LosePeer(*peer, bulk);  // Its memory is gone, to the small lane, too.
       } else if (bulk != Loss::kNone) {
         BreakBulk(*peer);
       }

@@ -22,15 +22,18 @@ std::string DescribeSilence(const LossFacts& facts, const VerbsDevice& device) {
   }
   const int mtu = 128 << facts.mtu;
   std::string text = "it acknowledged nothing, however often it was sent";
-  if (facts.small_passed && !facts.large_passed) {
-    return absl::StrCat(text,
-                        "; small messages had reached it, large ones never did: if it lives, ",
-                        "the network drops full packets, which carry ", mtu,
-                        " bytes (the RDMA MTU in use): let every interface and switch on the way ",
-                        "take IP packets of ", mtu + kHeaderBytes,
-                        " bytes, or give both ends' interfaces an MTU that all of them take");
+  if (facts.loss == Loss::kBulkSilence && facts.small_passed && !facts.large_passed) {
+    return absl::StrCat(
+        text, "; small messages had reached it, large ones never did: if it lives, ",
+        "the network drops full packets, which carry ", mtu, " bytes (the RDMA MTU in use): let ",
+        "every interface and switch on the way take IP packets of ", mtu + kHeaderBytes,
+        " bytes, or give both ends' interfaces an MTU that all of them take");
   }
   absl::StrAppend(&text, ": its process, its host or the link to it is gone");
+  if (!facts.large_passed) {
+    absl::StrAppend(&text, ", or packets that carry ", mtu,
+                    " bytes (the RDMA MTU in use) do not get through");
+  }
   if (!port.ethernet && !facts.small_passed) {
     absl::StrAppend(&text, ", or its port is in another partition (P_Key)");
   }
@@ -47,6 +50,8 @@ Loss LossOf(ibv_wc_status status) {
       return Loss::kNotReady;
     case IBV_WC_REM_ACCESS_ERR:
       return Loss::kDenied;
+    case IBV_WC_LOC_QP_OP_ERR:
+      return Loss::kNoPath;
     default:
       return Loss::kFault;
   }
@@ -60,11 +65,14 @@ std::string DescribeLoss(const LossFacts& facts, const VerbsDevice& device) {
     case Loss::kGivenUp:
       return "this rank has given it up";
     case Loss::kSilence:
+    case Loss::kBulkSilence:
       return DescribeSilence(facts, device);
     case Loss::kNotReady:
       return "it had no receive ready for a notification";
     case Loss::kDenied:
       return "its device denied the access: its process has ended";
+    case Loss::kNoPath:
+      return absl::StrCat(name, " could not send to it: is its interface up, with a route to it?");
     case Loss::kFault:
       return absl::StrCat("the queue pair on ", name, " to it failed");
     case Loss::kRefused:

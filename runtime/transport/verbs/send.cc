@@ -13,7 +13,6 @@ Event::Result ResultOf(const ibv_wc& completion) {
       return Event::Result::kOk;
     // Everything else has ended the queue pair. These are faults of ours:
     case IBV_WC_LOC_LEN_ERR:
-    case IBV_WC_LOC_QP_OP_ERR:
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_REM_INV_REQ_ERR:
       return Event::Result::kInternal;
