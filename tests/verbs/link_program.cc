@@ -2,8 +2,10 @@
 //
 // Each rank operates on the other until SECONDS have passed or an operation fails; it then tells
 // how that ended and what the next operation says, and leaves.
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -44,8 +46,14 @@ absl::Status Run(World& world, absl::Duration time) {
   absl::Status status;
   uint64_t rounds = 0;
   Tell(me, "runs");
-  for (; status.ok() && absl::Now() < end; ++rounds) status = Round(words, other, rounds, block);
-  Tell(me, absl::StrCat("ended: ", status.ToString(), " after ", rounds, " rounds"));
+  absl::Duration longest;
+  for (absl::Time now = absl::Now(); status.ok() && now < end; ++rounds) {
+    status = Round(words, other, rounds, block);
+    const absl::Time before = std::exchange(now, absl::Now());
+    longest = std::max(longest, now - before);
+  }
+  Tell(me, absl::StrCat("ended: ", status.ToString(), " after ", rounds,
+                        " rounds; the longest took ", absl::ToInt64Milliseconds(longest), " ms"));
   if (!status.ok()) Tell(me, absl::StrCat("next: ", Round(words, other, rounds, block).ToString()));
   return absl::OkStatus();
 }

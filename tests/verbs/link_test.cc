@@ -20,6 +20,7 @@ namespace weft::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
 void Shell(const std::string& command) { EXPECT_EQ(std::system(command.c_str()), 0) << command; }
@@ -110,6 +111,10 @@ TEST_F(LinkTest, ACutOfASecondIsSurvived) {
   command("qdisc del dev rn0 root\n");
   EXPECT_EQ(pclose(tc), 0);
   ExpectGoesOn();
+  // It was cut: a round of either rank waited for the end of that.
+  for (const std::string& ended : ended_) {
+    EXPECT_THAT(ended, MatchesRegex(".* the longest took ([6-9][0-9][0-9]|[1-9][0-9]{3}) ms"));
+  }
 }
 
 TEST_F(LinkTest, ACutForGoodNamesTheOther) {
