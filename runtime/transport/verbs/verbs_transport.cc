@@ -254,6 +254,7 @@ Armed VerbsTransport::Arm() {
 
 void VerbsTransport::Serve(Deadline deadline) {
   uint64_t seen = polls_.load(std::memory_order_relaxed);
+  bool device_tells = true;
   while (!deadline.Expired()) {
     bool polled_by_others;
     {
@@ -262,7 +263,7 @@ void VerbsTransport::Serve(Deadline deadline) {
       polled_by_others = polls != std::exchange(seen, polls);
       // What is due to a peer may wait for room that only completions make.
       if (any_due_) ReapSent();
-      TakeAsyncEvents();
+      if (device_tells) TakeAsyncEvents();
       TakeArrivalsAndAnswer();
       WakePollers();
       if (!polled_by_others) {
@@ -276,7 +277,9 @@ void VerbsTransport::Serve(Deadline deadline) {
     if (device_lost_) wait[1].fd = -1;
     const absl::Duration left = absl::Nanoseconds(deadline.RemainingNanos());
     const timespec time = absl::ToTimespec(polled_by_others ? std::min(left, kWhilePolled) : left);
-    if (ppoll(wait, std::size(wait), &time, nullptr) > 0 && wait[0].revents != 0) {
+    const bool any = ppoll(wait, std::size(wait), &time, nullptr) > 0;
+    device_tells = any && wait[1].revents != 0;
+    if (any && wait[0].revents != 0) {
       const std::lock_guard lock(mutex_);
       arrivals_->Disarm();
     }
