@@ -138,7 +138,20 @@ absl::StatusOr<Settings> ResolveSettings(
     }
   }
   if (const char* text = environment("WEFT_VERBS_DEVICE"); text != nullptr) {
-    settings.verbs_device = text;
+    settings.verbs.device = text;
+  }
+  if (const char* text = environment("WEFT_ATOMICS"); text != nullptr) {
+    const absl::StatusOr<AtomicsChoice> atomics = ParseAtomicsChoice(text);
+    if (!atomics.ok()) return atomics.status();
+    settings.verbs.atomics = *atomics;
+  }
+  if (const char* text = environment("WEFT_VERBS_STRICT_FLUSH"); text != nullptr) {
+    const std::string_view value = text;
+    if (value != "0" && value != "1") {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("WEFT_VERBS_STRICT_FLUSH=%s: expected 0 or 1", text));
+    }
+    settings.verbs.strict_flush = value == "1";
   }
   return settings;
 }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "runtime/base/node_fds.h"
+#include "runtime/transport/verbs/verbs_options.h"
 #include "weft/world.h"
 
 namespace weft {
@@ -23,8 +24,7 @@ struct Settings {
   // WEFT_TRANSPORTS: those that may be used.
   bool use_shm = true;
   bool use_verbs = true;
-  // WEFT_VERBS_DEVICE: the port, "" for the first that works.
-  std::string verbs_device;
+  VerbsOptions verbs;  // WEFT_VERBS_DEVICE, WEFT_ATOMICS, WEFT_VERBS_STRICT_FLUSH.
 };
 
 // `environment` as getenv. kInvalidArgument names the option or variable and what

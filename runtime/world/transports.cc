@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeVerbs(const Settings& settings,
                                                      const NodeView& node) {
   absl::StatusOr<const VerbsLibrary*> library = VerbsLibrary::Load();
   if (!library.ok()) return library.status();
-  auto transport = VerbsTransport::Create(**library, settings.verbs_device, node);
+  auto transport = VerbsTransport::Create(**library, settings.verbs, node);
   if (!transport.ok()) return transport.status();
   return std::unique_ptr<Transport>(*std::move(transport));
 }

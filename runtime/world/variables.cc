@@ -10,6 +10,8 @@ std::span<const Variable> Variables() {
       {"WEFT_WAIT_DEADLINE", "10m", "the longest a wait, barrier or lock may take; or inf"},
       {"WEFT_TRANSPORTS", "shm,verbs", "the transports that may be used, a list of shm and verbs"},
       {"WEFT_VERBS_DEVICE", "the first usable port", "the RDMA port: a device, or device:port"},
+      {"WEFT_ATOMICS", "auto", "who carries atomics out over RDMA: auto, nic or agent"},
+      {"WEFT_VERBS_STRICT_FLUSH", "0", "1: prove by a read that what was put by RDMA is there"},
       {"WEFT_FAULT", "none", "for tests: delay and reorder operations, from this seed"},
   };
   return kVariables;

@@ -45,8 +45,12 @@ std::unique_ptr<Transport> OnDeviceInTurn(const NodeView& node) {
   const absl::StatusOr<const VerbsLibrary*> library = VerbsLibrary::Load();
   EXPECT_TRUE(library.ok()) << library.status();
   if (!library.ok()) throw RankStopped();
-  auto transport =
-      VerbsTransport::Create(**library, names.empty() ? "" : names[node.rank % names.size()], node);
+  VerbsOptions options;
+  if (!names.empty()) options.device = names[node.rank % names.size()];
+  const char* const atomics = std::getenv("WEFT_ATOMICS");
+  if (atomics != nullptr) options.atomics = ParseAtomicsChoice(atomics).value();
+  options.strict_flush = std::getenv("WEFT_VERBS_STRICT_FLUSH") != nullptr;
+  auto transport = VerbsTransport::Create(**library, options, node);
   EXPECT_TRUE(transport.ok()) << transport.status();
   if (!transport.ok()) throw RankStopped();
   return *std::move(transport);

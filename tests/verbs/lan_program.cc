@@ -101,7 +101,7 @@ absl::Status Run(Rank rank, Line& line) {
   const std::span<std::byte> slab(view.slab(rank), kSlabBytes);
   const std::span<std::byte> control(view.control_base + rank * kControlBytes, kControlBytes);
   const VerbsLibrary* const library = WEFT_TRY(VerbsLibrary::Load());
-  auto transport = WEFT_TRY(VerbsTransport::Create(*library, "", view));
+  auto transport = WEFT_TRY(VerbsTransport::Create(*library, {}, view));
   const auto slab_registration = WEFT_TRY(transport->Register({Segment::Kind::kSlab, slab}));
   const auto control_registration =
       WEFT_TRY(transport->Register({Segment::Kind::kControl, control}));

@@ -40,8 +40,9 @@ std::unique_ptr<VerbsTransport> Make(const NodeView& node) {
       absl::StrSplit(devices == nullptr ? "" : devices, ' ', absl::SkipEmpty());
   auto library = VerbsLibrary::Load();
   if (!library.ok()) return nullptr;
-  auto transport =
-      VerbsTransport::Create(**library, names.empty() ? "" : names[node.rank % names.size()], node);
+  VerbsOptions options;
+  if (!names.empty()) options.device = names[node.rank % names.size()];
+  auto transport = VerbsTransport::Create(**library, options, node);
   EXPECT_TRUE(transport.ok()) << transport.status();
   return transport.ok() ? *std::move(transport) : nullptr;
 }

@@ -42,7 +42,7 @@ void AddVariables(Report& report) {
 std::string Verbs(const Settings& settings, const absl::StatusOr<std::vector<VerbsPort>>& ports,
                   bool needed, Report& report) {
   const absl::StatusOr<VerbsPort> port =
-      ports.ok() ? ChoosePort(*ports, settings.verbs_device) : ports.status();
+      ports.ok() ? ChoosePort(*ports, settings.verbs.device) : ports.status();
   if (!port.ok()) {
     if (needed) report.AddProblem(port.status().message());
     return absl::StrCat("cannot: ", port.status().message());
@@ -70,7 +70,7 @@ void AddChoice(const absl::StatusOr<std::vector<VerbsPort>>& ports, Report& repo
     choice["between_nodes"] = "cannot: WEFT_TRANSPORTS leaves out verbs";
     return;
   }
-  choice["between_nodes"] = Verbs(*settings, ports, !settings->verbs_device.empty(), report);
+  choice["between_nodes"] = Verbs(*settings, ports, !settings->verbs.device.empty(), report);
 }
 
 }  // namespace weft

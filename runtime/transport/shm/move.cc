@@ -28,40 +28,6 @@ void LoadOne(void* local, const std::byte* shared) {
   std::memcpy(local, &value, sizeof(T));
 }
 
-template <typename T>
-T Update(std::atomic_ref<T> word, const Op& op) {
-  const T operand = static_cast<T>(op.operand);
-  switch (op.kind) {
-    case Op::Kind::kFetchAdd:
-      return word.fetch_add(operand);
-    case Op::Kind::kCompareSwap: {
-      T expected = static_cast<T>(op.compare);
-      word.compare_exchange_strong(expected, operand);
-      return expected;
-    }
-    case Op::Kind::kSwap:
-    case Op::Kind::kSet:
-      return word.exchange(operand);
-    case Op::Kind::kAnd:
-      return word.fetch_and(operand);
-    case Op::Kind::kOr:
-      return word.fetch_or(operand);
-    case Op::Kind::kXor:
-      return word.fetch_xor(operand);
-    case Op::Kind::kFetch:
-    case Op::Kind::kPut:
-    case Op::Kind::kGet:
-      break;
-  }
-  return word.load();
-}
-
-template <typename T>
-void UpdateAndReturn(std::byte* shared, const Op& op) {
-  const T old = Update<T>(Word<T>(shared), op);
-  if (op.local != nullptr && op.kind != Op::Kind::kSet) std::memcpy(op.local, &old, sizeof(T));
-}
-
 }  // namespace
 
 void CopyToShared(std::byte* shared, const void* local, uint64_t length) {
@@ -100,14 +66,6 @@ void CopyFromShared(void* local, const std::byte* shared, uint64_t length) {
     }
   }
   std::memmove(local, shared, length);
-}
-
-void AtomicOnShared(std::byte* shared, const Op& op) {
-  if (op.length == 4) {
-    UpdateAndReturn<uint32_t>(shared, op);
-  } else {
-    UpdateAndReturn<uint64_t>(shared, op);
-  }
 }
 
 }  // namespace weft

@@ -1,12 +1,10 @@
-// Moving bytes within memory that this process can load: plain copies, single
-// values that are never torn, and the atomics. Any thread.
+// Moving bytes within memory that this process can load: plain copies, and single
+// values that are never torn. Any thread.
 #ifndef WEFT_RUNTIME_TRANSPORT_SHM_MOVE_H_
 #define WEFT_RUNTIME_TRANSPORT_SHM_MOVE_H_
 
 #include <cstddef>
 #include <cstdint>
-
-#include "runtime/transport/transport.h"
 
 namespace weft {
 
@@ -14,9 +12,6 @@ namespace weft {
 // (read) by one access. Both may overlap. Nulls are fine when `length` is 0.
 void CopyToShared(std::byte* shared, const void* local, uint64_t length);
 void CopyFromShared(void* local, const std::byte* shared, uint64_t length);
-
-// Carries out an atomic of `op.length` 4 or 8 on the aligned word `shared`.
-void AtomicOnShared(std::byte* shared, const Op& op);
 
 }  // namespace weft
 #endif  // WEFT_RUNTIME_TRANSPORT_SHM_MOVE_H_

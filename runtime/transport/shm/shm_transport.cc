@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/doorbell.h"
 #include "runtime/transport/address.h"
+#include "runtime/transport/cpu_atomics.h"
 #include "runtime/transport/shm/move.h"
 
 namespace weft {
@@ -129,7 +130,8 @@ Event::Result ShmTransport::Carry(Rank peer, const Op& op, bool* rang) {
 
   std::byte* const remote = op.region->mapped + op.offset;
   if (IsAtomic(op.kind)) {
-    AtomicOnShared(remote, op);
+    const uint64_t old = AtomicOnCpu(remote, op.kind, op.length, op.operand, op.compare);
+    if (op.local != nullptr && op.kind != Op::Kind::kSet) std::memcpy(op.local, &old, op.length);
     return Event::Result::kOk;
   }
   if (op.kind == Op::Kind::kGet) {

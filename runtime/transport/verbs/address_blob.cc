@@ -17,7 +17,7 @@ struct WireKey {
   uint64_t base;
   uint64_t length;
   uint32_t key;
-  uint32_t zero;
+  uint32_t segment;
 };
 
 struct WireHeader {
@@ -26,7 +26,7 @@ struct WireHeader {
   uint8_t ethernet;
   uint8_t mtu;
   uint8_t max_reads;
-  uint8_t zero;
+  uint8_t agent;
   uint16_t lid;
   uint16_t count;
   uint8_t gid[16];
@@ -56,14 +56,18 @@ WireKey ToWire(const MemoryKey& key) {
           .base = key.base,
           .length = key.length,
           .key = key.key,
-          .zero = 0};
+          .segment = static_cast<uint32_t>(key.segment)};
 }
 
 bool FromWire(const WireKey& wire, MemoryKey& key) {
-  key = {.rank = wire.rank, .base = wire.base, .length = wire.length, .key = wire.key};
+  key = {.rank = wire.rank,
+         .segment = static_cast<Segment::Kind>(wire.segment),
+         .base = wire.base,
+         .length = wire.length,
+         .key = wire.key};
   // The end does not wrap.
-  return wire.magic == kKeyMagic && wire.zero == 0 && wire.rank < kMaxRanks &&
-         wire.length <= UINT64_MAX - wire.base;
+  return wire.magic == kKeyMagic && wire.segment <= static_cast<uint32_t>(Segment::Kind::kLocal) &&
+         wire.rank < kMaxRanks && wire.length <= UINT64_MAX - wire.base;
 }
 
 absl::Status NotOurs(std::string_view what, size_t bytes) {
@@ -96,7 +100,7 @@ std::string EncodeVerbsAddress(const VerbsAddress& address) {
                        .ethernet = address.port.ethernet,
                        .mtu = static_cast<uint8_t>(address.port.mtu),
                        .max_reads = address.port.max_reads,
-                       .zero = 0,
+                       .agent = address.agent,
                        .lid = address.port.lid,
                        .count = static_cast<uint16_t>(address.pairs.size()),
                        .gid = {},
@@ -117,7 +121,7 @@ absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
   std::string_view rest = bytes;
   WireHeader header;
   VerbsAddress address;
-  if (!Take(rest, header) || header.magic != kAddressMagic || header.zero != 0 ||
+  if (!Take(rest, header) || header.magic != kAddressMagic || header.agent > 1 ||
       header.ethernet > 1 || header.rank >= kMaxRanks || header.mtu < IBV_MTU_256 ||
       header.mtu > IBV_MTU_4096 || header.max_reads == 0 || header.count > kMaxExchangedRanks ||
       rest.size() != header.count * sizeof(WirePairs) ||
@@ -125,6 +129,7 @@ absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
     return NotOurs("address", bytes.size());
   }
   address.rank = header.rank;
+  address.agent = header.agent == 1;
   address.port = {.ethernet = header.ethernet == 1,
                   .lid = header.lid,
                   .gid = {},

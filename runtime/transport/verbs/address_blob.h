@@ -21,6 +21,7 @@ namespace weft {
 // Registered memory of a rank, as its peers address it.
 struct MemoryKey {
   Rank rank = 0;
+  Segment::Kind segment = Segment::Kind::kSlab;
   uint64_t base = 0;
   uint64_t length = 0;
   uint32_t key = 0;
@@ -34,6 +35,7 @@ struct VerbsAddress {
   };
 
   Rank rank = 0;
+  bool agent = false;  // Atomics are carried out by the agent, not by the device.
   RemotePort port;
   MemoryKey credits;         // One word a peer, by its rank.
   std::vector<Pairs> pairs;  // Those for each rank, by its rank.

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -14,15 +17,19 @@
 namespace weft {
 
 Arrivals::Arrivals(const VerbsDevice& device, ChannelHandle channel,
-                   CompletionQueueHandle completions, SharedReceiveQueueHandle receives)
+                   CompletionQueueHandle completions, SharedReceiveQueueHandle receives,
+                   Mapping buffers, RegionHandle region)
     : device_(&device),
       channel_(std::move(channel)),
       completions_(std::move(completions)),
-      receives_(std::move(receives)) {}
+      receives_(std::move(receives)),
+      buffers_(std::move(buffers)),
+      region_(std::move(region)) {}
 
-absl::StatusOr<Arrivals> Arrivals::Create(const VerbsDevice& device, Rank peers) {
+absl::StatusOr<Arrivals> Arrivals::Create(const VerbsDevice& device, const Dialect& dialect,
+                                          Rank peers) {
   const VerbsLibrary& library = device.library();
-  const uint32_t depth = peers * kReceives;
+  const uint32_t depth = peers * (kReceives + (dialect.messages ? kReplies : 0));
   if (depth >
       static_cast<uint32_t>(std::min(device.limits().max_srq_wr, device.limits().max_cqe))) {
     return absl::ResourceExhaustedError(
@@ -48,23 +55,47 @@ absl::StatusOr<Arrivals> Arrivals::Create(const VerbsDevice& device, Rank peers)
   SharedReceiveQueueHandle receives(library.create_srq(device.domain(), &attributes),
                                     library.destroy_srq);
   if (receives == nullptr) return failed("a shared receive queue");
-  Arrivals arrivals(device, std::move(channel), std::move(completions), std::move(receives));
-  arrivals.Refill(depth);
+  const size_t bytes = depth * Message::kBytes;
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return failed("buffers");
+  Mapping buffers(memory, bytes);
+  auto region = device.Register({buffers.get(), bytes}, IBV_ACCESS_LOCAL_WRITE);
+  if (!region.ok()) return region.status();
+  Arrivals arrivals(device, std::move(channel), std::move(completions), std::move(receives),
+                    std::move(buffers), *std::move(region));
+  std::array<uint64_t, kBatch> batch;
+  for (uint64_t first = 0; first < depth; first += kBatch) {
+    std::iota(batch.begin(), batch.end(), first);
+    arrivals.Receive(std::span(batch).first(std::min<uint64_t>(kBatch, depth - first)));
+  }
   return arrivals;
 }
 
-void Arrivals::Refill(uint32_t count) {
-  // They have no memory: an immediate comes in the completion.
-  constexpr uint32_t kBatch = 32;
-  ibv_recv_wr batch[kBatch] = {};
-  while (count > 0) {
-    const uint32_t n = std::min(count, kBatch);
-    for (uint32_t i = 0; i < n; ++i) batch[i].next = i + 1 < n ? &batch[i + 1] : nullptr;
-    ibv_recv_wr* refused = nullptr;
-    // Refused only by a device that is gone.
-    if (device_->library().post_srq_recv(receives(), batch, &refused) != 0) return;
-    count -= n;
+void Arrivals::Receive(std::span<const uint64_t> buffers) {
+  if (buffers.empty()) return;
+  ibv_recv_wr requests[kBatch] = {};
+  ibv_sge pieces[kBatch];
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    pieces[i] = {.addr = reinterpret_cast<uint64_t>(Buffer(buffers[i])),
+                 .length = Message::kBytes,
+                 .lkey = region_->lkey};
+    requests[i].wr_id = buffers[i];
+    requests[i].sg_list = &pieces[i];
+    requests[i].num_sge = 1;
+    requests[i].next = i + 1 < buffers.size() ? &requests[i + 1] : nullptr;
   }
+  ibv_recv_wr* refused = nullptr;
+  // Refused only by a device that is gone.
+  device_->library().post_srq_recv(receives(), requests, &refused);
+}
+
+std::optional<Message> Arrivals::Read(const ibv_wc& completion) {
+  if (completion.status != IBV_WC_SUCCESS) return std::nullopt;
+  if ((completion.wc_flags & IBV_WC_WITH_IMM) != 0) {
+    return Message::FromImmediate(ntohl(completion.imm_data));
+  }
+  return Message::Decode({Buffer(completion.wr_id), completion.byte_len});
 }
 
 std::optional<Arrivals::Source> Arrivals::SourceOf(uint32_t pair_number) const {
@@ -75,24 +106,21 @@ std::optional<Arrivals::Source> Arrivals::SourceOf(uint32_t pair_number) const {
 
 size_t Arrivals::Take(std::span<Arrival> arrivals) {
   size_t count = 0;
-  uint32_t taken = 0;
-  ibv_wc completions[16];
+  ibv_wc completions[kBatch];
+  uint64_t buffers[kBatch];
   while (count < arrivals.size()) {
-    const int wanted = static_cast<int>(std::min(std::size(completions), arrivals.size() - count));
-    const int n = device_->library().poll_cq(this->completions(), wanted, completions);
+    const int wanted = static_cast<int>(std::min<size_t>(kBatch, arrivals.size() - count));
+    const int n = std::max(device_->library().poll_cq(this->completions(), wanted, completions), 0);
     for (int i = 0; i < n; ++i) {
-      ++taken;
-      const ibv_wc& completion = completions[i];
-      if (completion.status != IBV_WC_SUCCESS || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
-        continue;
-      }
-      const auto source = source_of_.find(completion.qp_num);
-      if (source == source_of_.end()) continue;
-      arrivals[count++] = {source->second, Immediate::Decode(ntohl(completion.imm_data))};
+      buffers[i] = completions[i].wr_id;
+      const auto source = source_of_.find(completions[i].qp_num);
+      const std::optional<Message> message = Read(completions[i]);
+      if (source == source_of_.end() || !message) continue;
+      arrivals[count++] = {source->second, *message};
     }
+    Receive(std::span(buffers, static_cast<size_t>(n)));
     if (n < wanted) break;
   }
-  Refill(taken);
   return count;
 }
 

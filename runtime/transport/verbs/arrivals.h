@@ -1,9 +1,10 @@
 // The receiving side of a rank: what its peers notify it of.
 //
-// A WRITE with immediate takes a receive from the shared queue of all peers. Each
+// A message, as an immediate or a SEND, takes a receive from the shared queue of all peers. Each
 // peer may have a fixed number of them under way on each lane, its credits, for
 // which the queue always has receives; so nobody ever has to wait for one and try again. What was
-// taken in is told back to the peer, by a count that it reads in its own memory.
+// taken in is told back to the peer, by a count that it reads in its own memory. Replies take no
+// credits: there are never more than requests.
 //
 // Guarded by the transport's lock.
 #ifndef WEFT_RUNTIME_TRANSPORT_VERBS_ARRIVALS_H_
@@ -16,19 +17,24 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "runtime/base/mapping.h"
 #include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/device.h"
-#include "runtime/transport/verbs/work_chain.h"
+#include "runtime/transport/verbs/dialect.h"
+#include "runtime/transport/verbs/message.h"
+#include "runtime/transport/verbs/requests.h"
 #include "weft/rank.h"
 
 namespace weft {
 
 class Arrivals {
  public:
-  // Immediates that a peer may have under way on a lane. What renews a lane must not wait
+  // Messages that a peer may have under way on a lane. What renews a lane must not wait
   // for credits: a question, and an answer, at a time.
   static constexpr uint32_t kCredits = 16;
+  // For each peer, and in the dialect of messages for the replies.
   static constexpr uint32_t kReceives = 2 * kCredits + 4;
+  static constexpr uint32_t kReplies = Requests::kMost;
 
   // What a queue pair is one end of.
   struct Source {
@@ -38,11 +44,12 @@ class Arrivals {
   };
   struct Arrival {
     Source from;
-    Immediate immediate;
+    Message message;
   };
 
   // For `peers` peers.
-  static absl::StatusOr<Arrivals> Create(const VerbsDevice& device, Rank peers);
+  static absl::StatusOr<Arrivals> Create(const VerbsDevice& device, const Dialect& dialect,
+                                         Rank peers);
 
   // What queue pairs receive by.
   ibv_cq* completions() const { return completions_.get(); }
@@ -55,7 +62,8 @@ class Arrivals {
   std::optional<Source> SourceOf(uint32_t pair_number) const;
 
   // Takes in what has arrived, at most `arrivals.size()`, and makes up for the receives
-  // that it took. Failed receives belong to queue pairs that are gone.
+  // that it took. Failed receives belong to queue pairs that are gone; what is no message
+  // is dropped.
   size_t Take(std::span<Arrival> arrivals);
 
   // --- Sleeping until something arrives. ---
@@ -66,16 +74,22 @@ class Arrivals {
   void Disarm();
 
  private:
-  Arrivals(const VerbsDevice& device, ChannelHandle channel, CompletionQueueHandle completions,
-           SharedReceiveQueueHandle receives);
+  static constexpr uint32_t kBatch = 16;
 
-  // Posts `count` empty receives.
-  void Refill(uint32_t count);
+  Arrivals(const VerbsDevice& device, ChannelHandle channel, CompletionQueueHandle completions,
+           SharedReceiveQueueHandle receives, Mapping buffers, RegionHandle region);
+
+  std::byte* Buffer(uint64_t index) { return buffers_.get() + index * Message::kBytes; }
+  std::optional<Message> Read(const ibv_wc& completion);
+  // Posts receives, at most kBatch, into the buffers with these indices.
+  void Receive(std::span<const uint64_t> buffers);
 
   const VerbsDevice* device_;
   ChannelHandle channel_;
   CompletionQueueHandle completions_;
   SharedReceiveQueueHandle receives_;
+  Mapping buffers_;  // One for each receive; immediates leave them empty.
+  RegionHandle region_;
   absl::flat_hash_map<uint32_t, Source> source_of_;  // By queue pair.
 };
 

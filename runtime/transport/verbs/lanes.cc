@@ -39,8 +39,11 @@ void VerbsTransport::EndLane(VerbsPeer& peer, Lane lane) {
   ReapSent();  // What has ended well is not in doubt.
   under_way_ -= queue.under_way();
   arrivals_->Retire(queue.pair().number());
-  queue.Destroy(Event::Result::kPeerDown,
-                [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
+  queue.Destroy(Event::Result::kPeerDown, [&](const SendQueue::Mark& mark, Event::Result result) {
+    EndMark(peer, mark, result);
+  });
+  peer.requests.EndLane(
+      lane, [&](uint64_t token, Event::Result result) { EndRequest(peer, token, result); });
   peer.lane(lane).broken = Loss::kNone;
 }
 
@@ -91,6 +94,8 @@ void VerbsTransport::OnAskBulk(VerbsPeer& peer, uint32_t number) {
 
 void VerbsTransport::OpenBulk(VerbsPeer& peer, uint32_t number) {
   peer.far_number = number;
+  // It replied before it told of its new pair, or never will.
+  peer.requests.Forget(Lane::kBulk);
   // The peer counts from 0 again; what it wrote before came before its message.
   peer.lane(Lane::kBulk).credits.sent = 0;
   CreditWord(peer.rank, Lane::kBulk).store(0, std::memory_order_release);

@@ -7,13 +7,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/address_blob.h"
 #include "runtime/transport/verbs/arrivals.h"
 #include "runtime/transport/verbs/loss.h"
+#include "runtime/transport/verbs/message.h"
+#include "runtime/transport/verbs/requests.h"
 #include "runtime/transport/verbs/send_queue.h"
+#include "runtime/transport/verbs/work_chain.h"
 #include "weft/rank.h"
 
 namespace weft {
@@ -25,7 +31,7 @@ struct VerbsPeer {
   // What the peer is yet to be told, since there was no room.
   enum class Due : uint8_t { kNothing, kAsk, kAnswer };
 
-  // Of immediates.
+  // Of messages.
   struct Credits {
     uint64_t sent = 0;
     uint64_t taken = 0;     // That it sent us.
@@ -39,6 +45,16 @@ struct VerbsPeer {
     Credits credits;
     bool passed = false;        // Something has been acknowledged there, ever.
     Loss broken = Loss::kNone;  // Why it failed; see VerbsTransport::MendBroken.
+    // What a fence waits for to be over; VerbsTransport::MayStartBehind.
+    std::optional<uint32_t> fence;
+  };
+
+  // Replies that are yet to be sent: never more than there are requests.
+  struct Replies {
+    Message messages[Requests::kMost];
+    size_t count = 0;
+    bool full() const { return count == std::size(messages); }
+    std::span<const Message> all() const { return {messages, count}; }
   };
 
   VerbsPeer(Rank r, SendQueue small, SendQueue bulk)
@@ -55,8 +71,10 @@ struct VerbsPeer {
   // What Connect was told.
   RemotePort port;
   VerbsAddress::Pairs ends;
-  uint64_t credit_address = 0;  // Of the words by which it reads what we took in.
-  uint32_t credit_key = 0;
+  WorkChain::Remote credits;  // The words by which it reads what we took in, one a lane.
+
+  Requests requests;  // Of ours to its agent.
+  Replies replies;
 
   // When an operation on the bulk lane is cut off, its queue pair is replaced, and the
   // peer asked to connect to the new one, by its number. It replaces its own, too, and

@@ -53,7 +53,8 @@ VerbsPort Survey(const VerbsLibrary& library, ibv_context* context, std::string_
     port.reason = absl::StrCat("it cannot be queried: ", strerror(error));
     return port;
   }
-  if (context->device->transport_type == IBV_TRANSPORT_IWARP) {
+  port.iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
+  if (port.iwarp) {
     port.reason = "it is iWARP, which is not supported yet";
     return port;
   }

@@ -19,6 +19,7 @@ namespace weft {
 struct VerbsPort {
   std::string device;
   uint8_t number = 1;
+  bool iwarp = false;
   bool ethernet = false;  // Peers are found by GID, not by LID.
   uint16_t lid = 0;
   ibv_gid gid = {};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/base/doorbell.h"
+#include "runtime/transport/verbs/agent.h"
 #include "runtime/transport/verbs/verbs_transport.h"
 
 namespace weft {
@@ -16,33 +17,47 @@ void VerbsTransport::TakeArrivals() {
     for (const Arrivals::Arrival& arrival : std::span(arrivals, count)) {
       OnArrival(*peers_[arrival.from.rank], arrival);
     }
+    for (const Arrivals::Arrival& arrival : std::span(arrivals, count)) {
+      SendDue(*peers_[arrival.from.rank]);
+    }
   } while (count == kBatch);
 }
 
 void VerbsTransport::OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival) {
-  const Immediate& immediate = arrival.immediate;
+  if (peer.state == VerbsPeer::State::kGone) return;
+  const Message& message = arrival.message;
   ControlRegion& control = node_.control(node_.rank);
-  switch (immediate.kind) {
-    case Immediate::Kind::kCount:
-      if (immediate.value < kMaxCounters) {
-        control.counters[immediate.value].arrivals.fetch_add(1, std::memory_order_seq_cst);
+  switch (message.kind) {
+    case Message::Kind::kCount:
+      if (message.number < kMaxCounters) {
+        control.counters[message.number].arrivals.fetch_add(1, std::memory_order_seq_cst);
       }
       Ring(control.doorbell);
       break;
-    case Immediate::Kind::kWake:
+    case Message::Kind::kWake:
       std::atomic_thread_fence(std::memory_order_seq_cst);
       Ring(control.doorbell);
       break;
+    case Message::Kind::kAtomic:
+      // That of a former lane is in doubt already, and its sender expects no reply; more than
+      // there can be are none of Weft's.
+      if (arrival.from.former || peer.replies.full()) return;
+      peer.replies.messages[peer.replies.count++] = CarryOut(message, node_);
+      if (message.wakes) Ring(control.doorbell);
+      break;
     // These take no credit.
-    case Immediate::Kind::kAskBulk:
-      return OnAskBulk(peer, immediate.value);
-    case Immediate::Kind::kAnswerBulk:
-      if (std::exchange(peer.awaits_answer, false)) OpenBulk(peer, immediate.value);
+    case Message::Kind::kReply:
+      return peer.requests.OnReply(
+          message.number, message.result, message.operand,
+          [&](uint64_t token, Event::Result result) { EndRequest(peer, token, result); });
+    case Message::Kind::kAskBulk:
+      return OnAskBulk(peer, message.number);
+    case Message::Kind::kAnswerBulk:
+      if (std::exchange(peer.awaits_answer, false)) OpenBulk(peer, message.number);
       return;
   }
-  if (arrival.from.former) return;  // The credits of a lane start anew with it.
-  ++peer.lane(arrival.from.lane).credits.taken;
-  SendDue(peer);
+  // The credits of a lane start anew with it.
+  if (!arrival.from.former) ++peer.lane(arrival.from.lane).credits.taken;
 }
 
 void VerbsTransport::TakeArrivalsAndAnswer() {
@@ -53,23 +68,37 @@ void VerbsTransport::TakeArrivalsAndAnswer() {
   MendBroken();
 }
 
+bool VerbsTransport::SendReplies(VerbsPeer& peer) {
+  VerbsPeer::Replies& replies = peer.replies;
+  const bool sent = replies.count == 0 || SendOurs(peer, replies.count, [&](WorkChain& chain) {
+                      for (const Message& reply : replies.all()) chain.AddMessage(reply);
+                    });
+  if (sent) replies.count = 0;
+  return sent;
+}
+
 void VerbsTransport::SendDue(VerbsPeer& peer) {
   if (peer.state != VerbsPeer::State::kConnected) return;
   for (Lane lane : kLanes) {
     VerbsPeer::Credits& credits = peer.lane(lane).credits;
-    const uint64_t word = peer.credit_address + static_cast<size_t>(lane) * sizeof(uint64_t);
-    if (credits.due() && SendAlone(peer, [&](WorkChain& chain) {
-          chain.AddWord(word, peer.credit_key, credits.taken);
-        })) {
+    const WorkChain::Remote word = {peer.credits.at + static_cast<size_t>(lane) * sizeof(uint64_t),
+                                    peer.credits.key};
+    if (credits.due() &&
+        SendOurs(peer, 1, [&](WorkChain& chain) { chain.AddWord(word, credits.taken); })) {
       credits.returned = credits.taken;
     }
     any_due_ |= credits.due();
   }
+  // Replies go ahead of what tells that a lane starts anew: the peer forgets its requests then.
+  if (!SendReplies(peer)) {
+    any_due_ = true;
+    return;
+  }
   if (peer.due == VerbsPeer::Due::kNothing) return;
-  const Immediate immediate = {
-      peer.due == VerbsPeer::Due::kAsk ? Immediate::Kind::kAskBulk : Immediate::Kind::kAnswerBulk,
-      peer.lane(Lane::kBulk).queue.pair().number()};
-  if (SendAlone(peer, [&](WorkChain& chain) { chain.AddImmediate(immediate); })) {
+  const Message message = {.kind = peer.due == VerbsPeer::Due::kAsk ? Message::Kind::kAskBulk
+                                                                    : Message::Kind::kAnswerBulk,
+                           .number = peer.lane(Lane::kBulk).queue.pair().number()};
+  if (SendOurs(peer, 1, [&](WorkChain& chain) { chain.AddMessage(message); })) {
     peer.due = VerbsPeer::Due::kNothing;
   } else {
     any_due_ = true;

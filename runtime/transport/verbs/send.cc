@@ -28,19 +28,27 @@ size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
   if (rank >= node_.size || ops.empty()) return 0;
   VerbsPeer& peer = *peers_[rank];
   const Lane lane = ops[0].lane;
-  SendQueue& queue = peer.lane(lane).queue;
-  WorkChain chain = MakeChain(peer, lane);
+  VerbsPeer::LaneEnd& end = peer.lane(lane);
+  WorkChain chain(ChainSetup(peer, lane));
   size_t taken = 0;
   for (const Op& op : ops) {
     if (op.lane != lane || chain.full() || (op.token != 0 && tokens_ == kMaxTokens)) break;
     const Event::Result result = Check(peer, op);
     if (result == Event::Result::kOk) {
-      if (!MayTake(peer, queue, chain.size(), op)) break;
+      if (!MayTake(peer, chain.size(), op)) break;
       const size_t before = chain.size();
-      chain.Add(op);
-      for (size_t i = before + 1; i < chain.size(); ++i) queue.Push(0);
-      queue.Push(op.token);
-      if (op.ride != Ride::kNone) ++peer.lane(lane).credits.sent;
+      SendQueue::Mark mark = {.token = op.token};
+      if (IsRequest(op)) {
+        const bool returns = IsAtomic(op.kind) && op.kind != Op::Kind::kSet;
+        mark = {.request =
+                    peer.requests.Begin(lane, op.token, returns ? op.local : nullptr, op.length)};
+        ++unanswered_;
+      }
+      chain.Add(op, mark.request);
+      for (size_t i = before + 1; i < chain.size(); ++i) end.queue.Push({});
+      end.queue.Push(mark);
+      if (op.ride != Ride::kNone || mark.request != 0) ++end.credits.sent;
+      end.fence.reset();
     } else {
       End(rank, op.token, result);
     }
@@ -52,12 +60,18 @@ size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
   return taken;
 }
 
-Event::Result VerbsTransport::Check(const VerbsPeer& peer, const Op& op) {
+Event::Result VerbsTransport::Check(const VerbsPeer& peer, const Op& op) const {
   if (peer.state != VerbsPeer::State::kConnected) return Event::Result::kPeerDown;
   if (op.region == nullptr || op.length > UINT32_MAX || !GoodAddress(op)) {
     return Event::Result::kBadAddress;
   }
-  return CarriesOut(kAtomics, op.kind, op.length) ? Event::Result::kOk : Event::Result::kInternal;
+  return CarriesOut(caps_.atomics, op.kind, op.length) ? Event::Result::kOk
+                                                       : Event::Result::kInternal;
+}
+
+bool VerbsTransport::IsRequest(const Op& op) const {
+  return dialect_.messages &&
+         (IsAtomic(op.kind) || op.ride == Ride::kSetSignal || op.ride == Ride::kAddSignal);
 }
 
 std::atomic<uint64_t>& VerbsTransport::CreditWord(Rank peer, Lane lane) const {
@@ -65,34 +79,58 @@ std::atomic<uint64_t>& VerbsTransport::CreditWord(Rank peer, Lane lane) const {
   return words[peer * 2 + static_cast<size_t>(lane)];
 }
 
-bool VerbsTransport::MayTake(const VerbsPeer& peer, const SendQueue& queue, size_t chained,
-                             const Op& op) const {
-  const size_t requests = WorkChain::RequestsOf(op);
-  if (queue.room() < requests || max_under_way_ - under_way_ < chained + requests) return false;
+bool VerbsTransport::HasRoom(const SendQueue& queue, size_t chained, size_t requests) const {
+  // What is chained is in the queue, but not yet under way. And one that proves.
+  requests += dialect_.proves;
+  return queue.room() >= requests && max_under_way_ - under_way_ >= chained + requests;
+}
+
+bool VerbsTransport::MayTake(VerbsPeer& peer, size_t chained, const Op& op) {
+  VerbsPeer::LaneEnd& lane = peer.lane(op.lane);
+  if (!HasRoom(lane.queue, chained, WorkChain::RequestsOf(op, dialect_))) return false;
   if (op.lane == Lane::kBulk && !peer.bulk_open) return false;
-  if (op.ride == Ride::kNone) return true;
-  return peer.lane(op.lane).credits.sent -
-             CreditWord(peer.rank, op.lane).load(std::memory_order_acquire) <
+  if (op.fenced && !MayStartBehind(peer, lane)) return false;
+  if (IsRequest(op)) {
+    if (peer.requests.full()) return false;
+  } else if (op.ride == Ride::kNone) {
+    return true;
+  }
+  // No more than it has receives for, whatever the word says: it may be torn.
+  return lane.credits.sent - CreditWord(peer.rank, op.lane).load(std::memory_order_acquire) <
          Arrivals::kCredits;
 }
 
-WorkChain VerbsTransport::MakeChain(VerbsPeer& peer, Lane lane) const {
-  return WorkChain(peer.rank << 1 | static_cast<uint32_t>(lane), peer.lane(lane).queue.next(),
-                   caps_.max_inline,
-                   {.at = words_.get() + CreditBytes(), .key = (*words_region_)->lkey});
+bool VerbsTransport::MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const {
+  // Those to the agent have not started there before they are answered.
+  if (peer.requests.under_way() > 0) return false;
+  if (!dialect_.waits_to_fence) return true;
+  // Not what the transport itself has sent since: that may go on for ever.
+  if (!lane.fence) lane.fence = lane.queue.next();
+  return lane.queue.Passed(*lane.fence);
 }
 
-bool VerbsTransport::SendAlone(VerbsPeer& peer, absl::FunctionRef<void(WorkChain&)> add) {
+WorkChain::Setup VerbsTransport::ChainSetup(VerbsPeer& peer, Lane lane) const {
+  return {.owner = peer.rank << 1 | static_cast<uint32_t>(lane),
+          .first = peer.lane(lane).queue.next(),
+          .max_inline = caps_.max_inline,
+          .scratch = {.at = words_.get() + CreditBytes(), .key = (*words_region_)->lkey},
+          .proof = peer.credits,
+          .dialect = dialect_};
+}
+
+bool VerbsTransport::SendOurs(VerbsPeer& peer, size_t requests,
+                              absl::FunctionRef<void(WorkChain&)> add) {
   SendQueue& queue = peer.lane(Lane::kSmall).queue;
-  if (queue.room() == 0 || under_way_ == max_under_way_) return false;
-  WorkChain chain = MakeChain(peer, Lane::kSmall);
+  if (!HasRoom(queue, 0, requests)) return false;
+  WorkChain chain(ChainSetup(peer, Lane::kSmall));
   add(chain);
-  queue.Push(0);
+  for (size_t i = 0; i < requests; ++i) queue.Push({});
   return PostChain(peer, Lane::kSmall, chain);
 }
 
 bool VerbsTransport::PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain) {
   SendQueue& queue = peer.lane(lane).queue;
+  if (chain.Prove()) queue.Push({});
   ibv_send_wr* refused = nullptr;
   under_way_ += static_cast<uint32_t>(chain.size());
   ibv_send_wr* const first = chain.Close();
@@ -102,12 +140,23 @@ bool VerbsTransport::PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain) {
   uint32_t count = 0;
   for (const ibv_send_wr* request = refused; request != nullptr; request = request->next) ++count;
   for (uint32_t i = count; i > 0; --i) {
-    End(peer.rank, queue.token(queue.next() - i), Event::Result::kPeerDown);
+    EndMark(peer, queue.mark(queue.next() - i), Event::Result::kPeerDown);
   }
   queue.Unpush(count);
   under_way_ -= count;
   Break(peer, lane, Loss::kRefused);
   return false;
+}
+
+void VerbsTransport::EndMark(VerbsPeer& peer, const SendQueue::Mark& mark, Event::Result result) {
+  if (mark.request == 0) return End(peer.rank, mark.token, result);
+  peer.requests.OnSent(mark.request, result,
+                       [&](uint64_t token, Event::Result end) { EndRequest(peer, token, end); });
+}
+
+void VerbsTransport::EndRequest(VerbsPeer& peer, uint64_t token, Event::Result result) {
+  --unanswered_;
+  End(peer.rank, token, result);
 }
 
 void VerbsTransport::End(Rank peer, uint64_t token, Event::Result result) {
@@ -130,9 +179,9 @@ void VerbsTransport::OnSent(const ibv_wc& completion) {
   const Lane lane = static_cast<Lane>(owner & 1);
   SendQueue& queue = peer.lane(lane).queue;
   const uint32_t before = queue.under_way();
-  const bool live =
-      queue.Complete(static_cast<uint32_t>(completion.wr_id), ResultOf(completion),
-                     [&](uint64_t token, Event::Result result) { End(peer.rank, token, result); });
+  const bool live = queue.Complete(
+      static_cast<uint32_t>(completion.wr_id), ResultOf(completion),
+      [&](const SendQueue::Mark& mark, Event::Result result) { EndMark(peer, mark, result); });
   under_way_ -= before - queue.under_way();
   if (!live) return;
   if (completion.status == IBV_WC_SUCCESS) {

@@ -4,25 +4,28 @@
 
 namespace weft {
 
-SendQueue::SendQueue(QueuePair pair, uint32_t depth)
-    : pair_(std::move(pair)), depth_(depth), tokens_(std::make_unique<uint64_t[]>(depth)) {}
+SendQueue::SendQueue(QueuePair pair, uint32_t depth, bool proves)
+    : pair_(std::move(pair)),
+      depth_(depth),
+      proves_(proves),
+      marks_(std::make_unique<Mark[]>(depth)) {}
+
+void SendQueue::EndFirst(Event::Result result, Ended ended) {
+  const Mark ends = mark(head_++);
+  if (ends.token != 0 || ends.request != 0) ended(ends, result);
+}
 
 bool SendQueue::Complete(uint32_t position, Event::Result result, Ended ended) {
   if (position - head_ >= under_way()) return false;
-  while (true) {
-    const bool last = head_ == position;
-    const uint64_t ended_token = token(head_++);
-    if (ended_token != 0) ended(ended_token, last ? result : Event::Result::kOk);
-    if (last) return true;
-  }
+  const Event::Result earlier = proves_ ? result : Event::Result::kOk;
+  while (head_ != position) EndFirst(earlier, ended);
+  EndFirst(result, ended);
+  return true;
 }
 
 void SendQueue::Destroy(Event::Result result, Ended ended) {
   pair_.Destroy();
-  while (head_ != tail_) {
-    const uint64_t ended_token = token(head_++);
-    if (ended_token != 0) ended(ended_token, result);
-  }
+  while (head_ != tail_) EndFirst(result, ended);
 }
 
 }  // namespace weft

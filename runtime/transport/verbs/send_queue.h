@@ -22,11 +22,18 @@ namespace weft {
 
 class SendQueue {
  public:
-  // Told of each operation that ended. Not of those with token 0.
-  using Ended = absl::FunctionRef<void(uint64_t token, Event::Result result)>;
+  // What ends with a request: an operation, or its part in a request to the peer's agent
+  // (its number); or nothing.
+  struct Mark {
+    uint64_t token = 0;
+    uint32_t request = 0;
+  };
+  // Told of each mark that is something.
+  using Ended = absl::FunctionRef<void(const Mark& mark, Event::Result result)>;
 
-  // Depth: a power of two.
-  SendQueue(QueuePair pair, uint32_t depth);
+  // Depth: a power of two. `proves`: only completions that say so prove that earlier requests
+  // have succeeded.
+  SendQueue(QueuePair pair, uint32_t depth, bool proves);
 
   QueuePair& pair() { return pair_; }
   size_t room() const { return depth_ - under_way(); }
@@ -34,14 +41,16 @@ class SendQueue {
 
   // The position of the next request, which is part of its completion.
   uint32_t next() const { return tail_; }
-  // A request was posted as the last of the operation with that token; 0: of none.
-  void Push(uint64_t token) { tokens_[tail_++ % depth_] = token; }
+  // Whether all before that position are over.
+  bool Passed(uint32_t position) const { return tail_ - position >= under_way(); }
+  // A request was posted, with which that ends.
+  void Push(const Mark& mark) { marks_[tail_++ % depth_] = mark; }
   // The last `count` requests were refused.
   void Unpush(uint32_t count) { tail_ -= count; }
-  uint64_t token(uint32_t position) const { return tokens_[position % depth_]; }
+  const Mark& mark(uint32_t position) const { return marks_[position % depth_]; }
 
-  // A completion of the request at `position`: those before it have succeeded. False: it is
-  // one of a queue pair that was destroyed.
+  // A completion of the request at `position`: those before it have succeeded, or, if that is
+  // to be proved, have its result. False: it is one of a queue pair that was destroyed.
   bool Complete(uint32_t position, Event::Result result, Ended ended);
   // Ends what is under way, with the queue pair.
   void Destroy(Event::Result result, Ended ended);
@@ -49,9 +58,13 @@ class SendQueue {
   void Renew(QueuePair pair) { pair_ = std::move(pair); }
 
  private:
+  // Ends the oldest request.
+  void EndFirst(Event::Result result, Ended ended);
+
   QueuePair pair_;
   uint32_t depth_;
-  std::unique_ptr<uint64_t[]> tokens_;
+  bool proves_;
+  std::unique_ptr<Mark[]> marks_;
   // Of requests, counted for ever.
   uint32_t head_ = 0;
   uint32_t tail_ = 0;

@@ -17,7 +17,8 @@ namespace {
 constexpr uint32_t kMaxDepth = 256;
 constexpr uint32_t kMinDepth = 64;
 constexpr uint32_t kInlineBytes = 128;
-// While somebody polls, the service thread looks this often whether that goes on.
+// While somebody polls, the service thread looks this often whether that goes on; or for room,
+// while something is due to a peer.
 constexpr absl::Duration kWhilePolled = absl::Milliseconds(1);
 
 class VerbsRegistration final : public Registration {
@@ -36,30 +37,30 @@ class VerbsRegistration final : public Registration {
 
 }  // namespace
 
-VerbsTransport::VerbsTransport(std::shared_ptr<const VerbsDevice> device, const NodeView& node)
+VerbsTransport::VerbsTransport(std::shared_ptr<const VerbsDevice> device, const Dialect& dialect,
+                               const NodeView& node)
     : device_(std::move(device)),
+      dialect_(dialect),
       node_(node),
       caps_({.name = "verbs",
              .needs_registered_source = true,
              .needs_service = true,
              .connects_eagerly = true,
-             .atomics = kAtomics,
+             .atomics_match_cpu = dialect.messages,
+             .atomics = dialect.messages ? Atomics::kAll : Atomics::kAddAndCompareSwap64,
              .max_length = device_->port().max_message}),
       sent_(nullptr, device_->library().destroy_cq) {}
 
 VerbsTransport::~VerbsTransport() = default;
 
 absl::StatusOr<std::unique_ptr<VerbsTransport>> VerbsTransport::Create(const VerbsLibrary& library,
-                                                                       std::string_view wanted,
+                                                                       const VerbsOptions& options,
                                                                        const NodeView& node) {
-  absl::StatusOr<VerbsDevice> device = VerbsDevice::Open(library, wanted);
+  absl::StatusOr<VerbsDevice> device = VerbsDevice::Open(library, options.device);
   if (!device.ok()) return device.status();
-  if (device->limits().atomic_cap == IBV_ATOMIC_NONE) {
-    return absl::UnimplementedError(
-        absl::StrCat(device->port().name(),
-                     " has no atomics, which Weft needs of a device so far: "
-                     "choose another by WEFT_VERBS_DEVICE"));
-  }
+  const absl::StatusOr<Dialect> dialect =
+      ChooseDialect(device->port(), device->limits().atomic_cap, options);
+  if (!dialect.ok()) return dialect.status();
   if (node.size > kMaxExchangedRanks) {
     return absl::ResourceExhaustedError(absl::StrCat("queue pairs of ", node.size,
                                                      " ranks cannot be exchanged through the "
@@ -67,7 +68,7 @@ absl::StatusOr<std::unique_ptr<VerbsTransport>> VerbsTransport::Create(const Ver
                                                      kMaxExchangedRanks));
   }
   std::unique_ptr<VerbsTransport> transport(
-      new VerbsTransport(std::make_shared<const VerbsDevice>(*std::move(device)), node));
+      new VerbsTransport(std::make_shared<const VerbsDevice>(*std::move(device)), *dialect, node));
   if (absl::Status made = transport->MakeQueues(); !made.ok()) return made;
   return transport;
 }
@@ -94,7 +95,7 @@ absl::Status VerbsTransport::MakeQueues() {
                                                      max_under_way_, " on ", device_->port().name(),
                                                      ": ", strerror(errno)));
   }
-  auto arrivals = Arrivals::Create(*device_, node_.size);
+  auto arrivals = Arrivals::Create(*device_, dialect_, node_.size);
   if (!arrivals.ok()) return arrivals.status();
   arrivals_ = std::make_unique<Arrivals>(*std::move(arrivals));
 
@@ -107,7 +108,8 @@ absl::Status VerbsTransport::MakeQueues() {
   }
   words_ = Mapping(words, bytes);
   auto region =
-      device_->Register({words_.get(), bytes}, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+      device_->Register({words_.get(), bytes},
+                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
   if (!region.ok()) return region.status();
   words_region_ = std::make_unique<RegionHandle>(*std::move(region));
 
@@ -120,10 +122,17 @@ absl::Status VerbsTransport::MakeQueues() {
     arrivals_->Expect(small->number(), {.rank = rank, .lane = Lane::kSmall});
     arrivals_->Expect(bulk->number(), {.rank = rank, .lane = Lane::kBulk});
     caps_.max_inline = small->max_inline();
+    if (caps_.max_inline < Message::kBytes) {
+      return absl::UnimplementedError(
+          absl::StrCat(device_->port().name(), " takes only ", caps_.max_inline,
+                       " bytes inline, but messages have ", Message::kBytes,
+                       ": choose another device by WEFT_VERBS_DEVICE"));
+    }
     const VerbsAddress::Pairs ours = {.small = {small->number(), RandomPacketNumber()},
                                       .bulk = {bulk->number(), RandomPacketNumber()}};
-    peers_.push_back(std::make_unique<VerbsPeer>(rank, SendQueue(*std::move(small), depth_),
-                                                 SendQueue(*std::move(bulk), depth_)));
+    peers_.push_back(
+        std::make_unique<VerbsPeer>(rank, SendQueue(*std::move(small), depth_, dialect_.proves),
+                                    SendQueue(*std::move(bulk), depth_, dialect_.proves)));
     peers_.back()->ours = ours;
   }
   return absl::OkStatus();
@@ -134,11 +143,15 @@ absl::Status VerbsTransport::MakeQueues() {
 absl::StatusOr<std::unique_ptr<Registration>> VerbsTransport::Register(const Segment& segment) {
   int access = IBV_ACCESS_LOCAL_WRITE;
   if (segment.kind != Segment::Kind::kLocal) {
-    access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    if (!dialect_.messages) access |= IBV_ACCESS_REMOTE_ATOMIC;
+  } else if (dialect_.remote_sinks) {
+    access |= IBV_ACCESS_REMOTE_WRITE;
   }
   auto region = device_->Register(segment.bytes, access);
   if (!region.ok()) return region.status();
   const MemoryKey key = {.rank = node_.rank,
+                         .segment = segment.kind,
                          .base = reinterpret_cast<uint64_t>(segment.bytes.data()),
                          .length = segment.bytes.size(),
                          .key = (*region)->rkey};
@@ -148,6 +161,7 @@ absl::StatusOr<std::unique_ptr<Registration>> VerbsTransport::Register(const Seg
 std::string VerbsTransport::Address() const {
   const VerbsPort& port = device_->port();
   VerbsAddress address = {.rank = node_.rank,
+                          .agent = dialect_.messages,
                           .port = {.ethernet = port.ethernet,
                                    .lid = port.lid,
                                    .gid = port.gid,
@@ -179,6 +193,14 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
         "the address is one of rank ", address->rank, " in a job of ", address->pairs.size(),
         " ranks, not of rank ", rank, " in one of ", node_.size));
   }
+  if (address->agent != dialect_.messages) {
+    const auto whose = [](bool agent) { return agent ? "its processor" : "its RDMA device"; };
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank ", rank, " carries atomics out by ", whose(address->agent), ", rank ", node_.rank,
+        " by ", whose(dialect_.messages),
+        ": set WEFT_ATOMICS=agent on all ranks, or give all a device that has atomics by "
+        "WEFT_VERBS_DEVICE"));
+  }
   const std::lock_guard lock(mutex_);
   VerbsPeer& peer = *peers_[rank];
   if (peer.state == VerbsPeer::State::kGone) {
@@ -187,8 +209,8 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
   if (peer.state == VerbsPeer::State::kNew) {
     peer.port = address->port;
     peer.ends = address->pairs[node_.rank];
-    peer.credit_address = address->credits.base + node_.rank * 2 * sizeof(uint64_t);
-    peer.credit_key = address->credits.key;
+    peer.credits = {address->credits.base + node_.rank * 2 * sizeof(uint64_t),
+                    address->credits.key};
     for (Lane lane : kLanes) {
       const absl::Status connected = peer.lane(lane).queue.pair().Connect(
           peer.port, peer.ends.of(lane), peer.ours.of(lane).first_packet);
@@ -211,13 +233,17 @@ absl::StatusOr<RemoteRegion> VerbsTransport::Import(Rank peer, std::string_view 
     return absl::InvalidArgumentError(
         absl::StrCat("the key is of memory of rank ", key->rank, ", not of rank ", peer));
   }
-  return RemoteRegion{.mapped = nullptr, .base = key->base, .key = key->key, .length = key->length};
+  return RemoteRegion{.mapped = nullptr,
+                      .base = key->base,
+                      .key = RegionKey(key->key, key->segment),
+                      .length = key->length};
 }
 
 void VerbsTransport::Abandon(Rank rank, Lane lane) {
   if (rank >= node_.size) return;
   const std::lock_guard lock(mutex_);
   VerbsPeer& peer = *peers_[rank];
+  TakeArrivals();  // What has come before is not in doubt.
   if (peer.state == VerbsPeer::State::kGone) return;
   if (lane == Lane::kBulk && peer.state == VerbsPeer::State::kConnected) {
     BreakBulk(peer);
@@ -249,14 +275,16 @@ size_t VerbsTransport::Poll(std::span<Event> events) {
 
 Armed VerbsTransport::Arm() {
   const std::lock_guard lock(mutex_);
-  return {.ready = under_way_ > 0 || refused_ || !ready_.empty(), .fd = -1, .at = Deadline()};
+  return {.ready = under_way_ > 0 || unanswered_ > 0 || refused_ || !ready_.empty(),
+          .fd = -1,
+          .at = Deadline()};
 }
 
 void VerbsTransport::Serve(Deadline deadline) {
   uint64_t seen = polls_.load(std::memory_order_relaxed);
   bool device_tells = true;
   while (!deadline.Expired()) {
-    bool polled_by_others;
+    bool polled_by_others, awaits_room;
     {
       const std::lock_guard lock(mutex_);
       const uint64_t polls = polls_.load(std::memory_order_relaxed);
@@ -265,18 +293,20 @@ void VerbsTransport::Serve(Deadline deadline) {
       if (any_due_) ReapSent();
       if (device_tells) TakeAsyncEvents();
       TakeArrivalsAndAnswer();
-      WakePollers();
       if (!polled_by_others) {
         arrivals_->Arm();
         TakeArrivals();  // What came in between makes no event.
       }
+      WakePollers();
+      awaits_room = any_due_;
     }
     pollfd wait[] = {{.fd = arrivals_->fd(), .events = POLLIN, .revents = 0},
                      {.fd = device_->context()->async_fd, .events = POLLIN, .revents = 0}};
     if (polled_by_others || device_lost_) wait[0].fd = -1;
     if (device_lost_) wait[1].fd = -1;
     const absl::Duration left = absl::Nanoseconds(deadline.RemainingNanos());
-    const timespec time = absl::ToTimespec(polled_by_others ? std::min(left, kWhilePolled) : left);
+    const timespec time =
+        absl::ToTimespec(polled_by_others || awaits_room ? std::min(left, kWhilePolled) : left);
     const bool any = ppoll(wait, std::size(wait), &time, nullptr) > 0;
     device_tells = any && wait[1].revents != 0;
     if (any && wait[0].revents != 0) {

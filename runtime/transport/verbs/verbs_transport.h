@@ -26,17 +26,19 @@
 #include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/arrivals.h"
 #include "runtime/transport/verbs/device.h"
+#include "runtime/transport/verbs/dialect.h"
 #include "runtime/transport/verbs/peer.h"
+#include "runtime/transport/verbs/verbs_options.h"
 #include "runtime/transport/verbs/work_chain.h"
 
 namespace weft {
 
 class VerbsTransport final : public Transport {
  public:
-  // Opens the port that `wanted` names (ChoosePort), and makes the queue pairs for
-  // all ranks of `node`, whose doorbell and counters it raises.
+  // Opens the port that `options` name, and makes the queue pairs for all ranks of `node`,
+  // whose doorbell and counters it raises, and on whose memory it carries atomics out.
   static absl::StatusOr<std::unique_ptr<VerbsTransport>> Create(const VerbsLibrary& library,
-                                                                std::string_view wanted,
+                                                                const VerbsOptions& options,
                                                                 const NodeView& node);
   ~VerbsTransport() override;
 
@@ -55,11 +57,11 @@ class VerbsTransport final : public Transport {
   void Serve(Deadline deadline) override;
 
  private:
-  static constexpr Atomics kAtomics = Atomics::kAddAndCompareSwap64;
   // Operations whose events Poll has not handed out yet.
   static constexpr uint32_t kMaxTokens = 8192;
 
-  VerbsTransport(std::shared_ptr<const VerbsDevice> device, const NodeView& node);
+  VerbsTransport(std::shared_ptr<const VerbsDevice> device, const Dialect& dialect,
+                 const NodeView& node);
 
   absl::Status MakeQueues();
   absl::StatusOr<QueuePair> MakePair();
@@ -69,14 +71,20 @@ class VerbsTransport final : public Transport {
 
   // --- send.cc ---
   // kOk, or how `op` ends without being started.
-  static Event::Result Check(const VerbsPeer& peer, const Op& op);
-  bool MayTake(const VerbsPeer& peer, const SendQueue& queue, size_t chained, const Op& op) const;
-  WorkChain MakeChain(VerbsPeer& peer, Lane lane) const;
+  Event::Result Check(const VerbsPeer& peer, const Op& op) const;
+  // Whether it is a request to the peer's agent, which replies.
+  bool IsRequest(const Op& op) const;
+  // For `requests` more, behind those of a chain that is not yet posted.
+  bool HasRoom(const SendQueue& queue, size_t chained, size_t requests) const;
+  bool MayTake(VerbsPeer& peer, size_t chained, const Op& op);
+  // Whether a fenced operation may start; where the device does not see to it.
+  bool MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const;
+  WorkChain::Setup ChainSetup(VerbsPeer& peer, Lane lane) const;
   // Posts `chain`, whose requests were pushed already. False: the lane broke.
   bool PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain);
-  // Posts the one request that `add` makes, on the small lane. False: there is no room, or
+  // Posts the `requests` that `add` makes, on the small lane. False: there is no room, or
   // the lane broke.
-  bool SendAlone(VerbsPeer& peer, absl::FunctionRef<void(WorkChain&)> add);
+  bool SendOurs(VerbsPeer& peer, size_t requests, absl::FunctionRef<void(WorkChain&)> add);
   // By which the peer tells how many of our immediates it has taken in.
   std::atomic<uint64_t>& CreditWord(Rank peer, Lane lane) const;
   size_t CreditBytes() const { return node_.size * 2 * sizeof(uint64_t); }
@@ -84,6 +92,9 @@ class VerbsTransport final : public Transport {
   // since that waits for completions, which must be taken in their order.
   void ReapSent();
   void OnSent(const ibv_wc& completion);
+  // Ends what a request on the peer's queues stands for.
+  void EndMark(VerbsPeer& peer, const SendQueue::Mark& mark, Event::Result result);
+  void EndRequest(VerbsPeer& peer, uint64_t token, Event::Result result);
   void End(Rank peer, uint64_t token, Event::Result result);
   void Tell(const Event& event) { ready_.push_back(event); }
 
@@ -92,8 +103,9 @@ class VerbsTransport final : public Transport {
   void TakeArrivalsAndAnswer();
   void TakeArrivals();
   void OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival);
-  // Credits, questions and answers; what finds no room is due again.
+  // Credits, replies, questions and answers; what finds no room is due again.
   void SendDue(VerbsPeer& peer);
+  bool SendReplies(VerbsPeer& peer);
 
   // --- failure.cc ---
   // The lane failed, and is mended, or its peer lost, at the next MendBroken.
@@ -116,6 +128,7 @@ class VerbsTransport final : public Transport {
   void OpenBulk(VerbsPeer& peer, uint32_t number);
 
   const std::shared_ptr<const VerbsDevice> device_;  // Shared with the registrations.
+  const Dialect dialect_;
   const NodeView node_;
   Caps caps_;
   uint32_t depth_ = 0;          // Of each queue pair.
@@ -130,8 +143,9 @@ class VerbsTransport final : public Transport {
   std::vector<std::unique_ptr<VerbsPeer>> peers_;
 
   std::mutex mutex_;
-  uint32_t under_way_ = 0;  // Requests of all queue pairs.
-  uint32_t tokens_ = 0;     // Taken by Post and not handed out by Poll.
+  uint32_t under_way_ = 0;   // Requests of all queue pairs.
+  uint32_t unanswered_ = 0;  // Requests to all peers' agents.
+  uint32_t tokens_ = 0;      // Taken by Post and not handed out by Poll.
   std::vector<Event> ready_;
   size_t ready_first_ = 0;
   bool refused_ = false;             // Post has, since the last Poll.

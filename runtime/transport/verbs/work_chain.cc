@@ -2,14 +2,26 @@
 
 #include <arpa/inet.h>
 
+#include <cstring>
+
+#include "runtime/transport/address.h"
+
 namespace weft {
 namespace {
 
-uint32_t OnWire(const Immediate& immediate) { return htonl(immediate.Encode()); }
+bool IsSignal(Ride ride) { return ride == Ride::kSetSignal || ride == Ride::kAddSignal; }
+
+bool IsAnswered(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+         opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
 
 }  // namespace
 
-size_t WorkChain::RequestsOf(const Op& op) {
+size_t WorkChain::RequestsOf(const Op& op, const Dialect& dialect) {
+  if (dialect.messages) {
+    return op.ride == Ride::kNone || op.length == 0 ? 1 : 2;
+  }
   switch (op.ride) {
     case Ride::kAddSignal:
       return kMostOfOne;
@@ -27,7 +39,7 @@ ibv_send_wr& WorkChain::Append(ibv_wr_opcode opcode, const void* at, uint64_t le
   ibv_send_wr& request = requests_[size_];
   ibv_sge& piece = pieces_[size_];
   request = {};
-  request.wr_id = uint64_t{owner_} << 32 | static_cast<uint32_t>(first_ + size_);
+  request.wr_id = uint64_t{setup_.owner} << 32 | static_cast<uint32_t>(setup_.first + size_);
   request.opcode = opcode;
   piece = {
       .addr = reinterpret_cast<uint64_t>(at), .length = static_cast<uint32_t>(length), .lkey = key};
@@ -38,72 +50,124 @@ ibv_send_wr& WorkChain::Append(ibv_wr_opcode opcode, const void* at, uint64_t le
   return request;
 }
 
+void WorkChain::AppendProof() {
+  ibv_send_wr& request =
+      Append(IBV_WR_RDMA_READ, setup_.scratch.at, sizeof(uint64_t), setup_.scratch.key);
+  request.wr.rdma = {.remote_addr = setup_.proof.at, .rkey = setup_.proof.key};
+}
+
 void WorkChain::Inline(ibv_send_wr& request) {
-  if (request.num_sge == 0 || request.sg_list->length <= max_inline_) {
+  if (request.num_sge == 0 || request.sg_list->length <= setup_.max_inline) {
     request.send_flags |= IBV_SEND_INLINE;
   }
 }
 
-void WorkChain::Add(const Op& op) {
-  const uint64_t remote = op.region->base + op.offset;
-  const uint32_t key = static_cast<uint32_t>(op.region->key);
-  const unsigned fence = op.fenced ? unsigned{IBV_SEND_FENCE} : 0;
-  if (op.kind != Op::Kind::kPut) {
-    const bool get = op.kind == Op::Kind::kGet;
-    const bool swap = op.kind == Op::Kind::kCompareSwap;
-    const bool wanted = get || op.local != nullptr;
-    ibv_send_wr& request =
-        Append(get    ? IBV_WR_RDMA_READ
-               : swap ? IBV_WR_ATOMIC_CMP_AND_SWP
-                      : IBV_WR_ATOMIC_FETCH_AND_ADD,
-               wanted ? op.local : scratch_.at, op.length, wanted ? op.local_key : scratch_.key);
+void WorkChain::AddAtomic(const Op& op, unsigned fence) {
+  const bool swap = op.kind == Op::Kind::kCompareSwap;
+  const bool wanted = op.local != nullptr;
+  ibv_send_wr& request = Append(swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
+                                wanted ? op.local : setup_.scratch.at, op.length,
+                                wanted ? op.local_key : setup_.scratch.key);
+  request.send_flags = fence;
+  request.wr.atomic = {.remote_addr = op.region->base + op.offset,
+                       .compare_add = swap                          ? op.compare
+                                      : op.kind == Op::Kind::kFetch ? 0
+                                                                    : op.operand,
+                       .swap = op.operand,
+                       .rkey = static_cast<uint32_t>(op.region->key)};
+}
+
+Message WorkChain::RequestOf(const Op& op, uint32_t number) const {
+  Message message = {.kind = Message::Kind::kAtomic,
+                     .number = number,
+                     .operation = op.kind,
+                     .length = static_cast<uint8_t>(op.length),
+                     .segment = static_cast<Segment::Kind>(op.region->key >> 32),
+                     .offset = op.offset,
+                     .operand = op.operand,
+                     .compare = op.compare};
+  if (IsSignal(op.ride)) {
+    message.operation = op.ride == Ride::kSetSignal ? Op::Kind::kSet : Op::Kind::kFetchAdd;
+    message.length = sizeof(uint64_t);
+    message.wakes = true;
+    message.offset = op.compare;
+    message.compare = 0;
+  }
+  return message;
+}
+
+void WorkChain::Add(const Op& op, uint32_t number) {
+  const Remote remote = {op.region->base + op.offset, static_cast<uint32_t>(op.region->key)};
+  const unsigned fence = op.fenced && !setup_.dialect.waits_to_fence ? unsigned{IBV_SEND_FENCE} : 0;
+  const bool messages = setup_.dialect.messages;
+  if (op.kind == Op::Kind::kGet) {
+    // Of nothing: a request of this kind must name some memory on iWARP.
+    if (op.length == 0 && setup_.dialect.proves) return AppendProof();
+    ibv_send_wr& request = Append(IBV_WR_RDMA_READ, op.local, op.length, op.local_key);
     request.send_flags = fence;
-    if (get) {
-      request.wr.rdma = {.remote_addr = remote, .rkey = key};
-      return;
-    }
-    request.wr.atomic = {.remote_addr = remote,
-                         .compare_add = swap                          ? op.compare
-                                        : op.kind == Op::Kind::kFetch ? 0
-                                                                      : op.operand,
-                         .swap = op.operand,
-                         .rkey = key};
+    request.wr.rdma = {.remote_addr = remote.at, .rkey = remote.key};
     return;
   }
-
-  const bool counts = op.ride == Ride::kCounter;
-  ibv_send_wr& data = Append(counts ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, op.local,
-                             op.length, op.local_key);
-  data.send_flags = fence;
-  data.wr.rdma = {.remote_addr = remote, .rkey = key};
-  Inline(data);
-  if (counts) {
-    data.imm_data = OnWire({Immediate::Kind::kCount, static_cast<uint32_t>(op.operand)});
+  if (op.kind != Op::Kind::kPut) {
+    return messages ? AddMessage(RequestOf(op, number)) : AddAtomic(op, fence);
   }
-  const uint64_t signal = op.region->base + op.compare;
+
+  const Message count = {.kind = Message::Kind::kCount,
+                         .number = static_cast<uint32_t>(op.operand)};
+  const bool counts = op.ride == Ride::kCounter;
+  const bool with_immediate = counts && !messages;
+  if (op.length > 0 || op.ride == Ride::kNone || !messages) {
+    ibv_send_wr& data = Append(with_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+                               op.local, op.length, op.local_key);
+    data.send_flags = fence;
+    data.wr.rdma = {.remote_addr = remote.at, .rkey = remote.key};
+    Inline(data);
+    if (with_immediate) data.imm_data = htonl(count.AsImmediate());
+  }
+  if (messages) {
+    if (op.ride != Ride::kNone) AddMessage(counts ? count : RequestOf(op, number));
+    return;
+  }
+  const Message wake = {.kind = Message::Kind::kWake};
+  const Remote signal = {op.region->base + op.compare, remote.key};
   if (op.ride == Ride::kSetSignal) {
-    AddWord(signal, key, op.operand);
+    AddWord(signal, op.operand);
     ibv_send_wr& word = requests_[size_ - 1];
     word.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    word.imm_data = OnWire({Immediate::Kind::kWake, 0});
+    word.imm_data = htonl(wake.AsImmediate());
   } else if (op.ride == Ride::kAddSignal) {
-    ibv_send_wr& add = Append(IBV_WR_ATOMIC_FETCH_AND_ADD, scratch_.at, 8, scratch_.key);
-    add.wr.atomic = {.remote_addr = signal, .compare_add = op.operand, .swap = 0, .rkey = key};
-    AddImmediate({Immediate::Kind::kWake, 0});
+    ibv_send_wr& add =
+        Append(IBV_WR_ATOMIC_FETCH_AND_ADD, setup_.scratch.at, 8, setup_.scratch.key);
+    add.wr.atomic = {
+        .remote_addr = signal.at, .compare_add = op.operand, .swap = 0, .rkey = signal.key};
+    AddMessage(wake);
   }
 }
 
-void WorkChain::AddImmediate(const Immediate& immediate) {
+void WorkChain::AddMessage(const Message& message) {
+  if (setup_.dialect.messages) {
+    std::byte(&copy)[Message::kBytes] = copies_[size_];
+    message.Encode(copy);
+    Append(IBV_WR_SEND, copy, sizeof(copy), 0).send_flags = IBV_SEND_INLINE;  // Always fits.
+    return;
+  }
   ibv_send_wr& request = Append(IBV_WR_RDMA_WRITE_WITH_IMM, nullptr, 0, 0);
-  request.imm_data = OnWire(immediate);
+  request.imm_data = htonl(message.AsImmediate());
   Inline(request);
 }
 
-void WorkChain::AddWord(uint64_t address, uint32_t key, uint64_t word) {
-  words_[size_] = word;
-  ibv_send_wr& request = Append(IBV_WR_RDMA_WRITE, &words_[size_], sizeof(word), 0);
-  request.wr.rdma = {.remote_addr = address, .rkey = key};
+void WorkChain::AddWord(const Remote& address, uint64_t word) {
+  std::byte* const copy = copies_[size_];
+  std::memcpy(copy, &word, sizeof(word));
+  ibv_send_wr& request = Append(IBV_WR_RDMA_WRITE, copy, sizeof(word), 0);
+  request.wr.rdma = {.remote_addr = address.at, .rkey = address.key};
   request.send_flags = IBV_SEND_INLINE;  // Eight bytes always fit.
+}
+
+bool WorkChain::Prove() {
+  if (!setup_.dialect.proves || IsAnswered(requests_[size_ - 1].opcode)) return false;
+  AppendProof();
+  return true;
 }
 
 ibv_send_wr* WorkChain::Close() {

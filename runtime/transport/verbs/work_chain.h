@@ -8,6 +8,12 @@
 //   put + set signal    WRITE, then WRITE of the word with an immediate that wakes
 //   put + add signal    WRITE, FETCH_AND_ADD, then an empty WRITE with that immediate
 //
+// and in the dialect of messages:
+//
+//   any atomic          SEND of a request
+//   put + notification  WRITE, SEND
+//   put + signal        WRITE, SEND of a request
+//
 // A queue pair's requests take effect at the target in their order, so the data is
 // there before what tells of it. Made on the stack for one Post; not copied, since
 // requests point at each other.
@@ -20,58 +26,58 @@
 #include <cstdint>
 
 #include "runtime/transport/transport.h"
+#include "runtime/transport/verbs/dialect.h"
+#include "runtime/transport/verbs/message.h"
 
 namespace weft {
 
-// What the 32 bits of an immediate tell the target.
-struct Immediate {
-  enum class Kind : uint32_t {
-    kCount,       // Add 1 to notification counter `value`.
-    kWake,        // A signal was written: wake who waits.
-    kAskBulk,     // The bulk lane's queue pair is another now, number `value`: connect to it.
-    kAnswerBulk,  // So it is here, and connected: number `value`.
-  };
-
-  Kind kind;
-  uint32_t value;
-
-  uint32_t Encode() const { return static_cast<uint32_t>(kind) << 28 | (value & 0xfffffff); }
-  static Immediate Decode(uint32_t bits) {
-    return {static_cast<Kind>(bits >> 28), bits & 0xfffffff};
-  }
-};
-
 class WorkChain {
  public:
-  static constexpr size_t kMaxRequests = 48;
+  // And one that proves.
+  static constexpr size_t kMaxRequests = 48 + 1;
 
-  // Registered memory of this process.
+  // Registered memory: of this process, of a peer.
   struct Local {
     void* at = nullptr;
     uint32_t key = 0;
   };
+  struct Remote {
+    uint64_t at = 0;
+    uint32_t key = 0;
+  };
 
-  // A completion tells `owner` in the upper half, and the request's position, which counts
-  // up from `first`, in the lower. `scratch`: a word for the old values that nobody wants.
-  // Puts of up to `max_inline` bytes are copied.
-  WorkChain(uint32_t owner, uint32_t first, uint32_t max_inline, const Local& scratch)
-      : owner_(owner), first_(first), max_inline_(max_inline), scratch_(scratch) {}
+  struct Setup {
+    // A completion tells `owner` in the upper half, and the request's position, which counts
+    // up from `first`, in the lower.
+    uint32_t owner = 0;
+    uint32_t first = 0;
+    uint32_t max_inline = 0;  // Puts of up to so many bytes are copied.
+    Local scratch;            // A word for what nobody wants.
+    Remote proof;             // A word of the peer's that may be read.
+    Dialect dialect;
+  };
+
+  explicit WorkChain(const Setup& setup) : setup_(setup) {}
   WorkChain(const WorkChain&) = delete;
   WorkChain& operator=(const WorkChain&) = delete;
 
-  // How many requests `op`, which the device can carry out, takes.
-  static size_t RequestsOf(const Op& op);
+  // How many requests `op`, which can be carried out, takes.
+  static size_t RequestsOf(const Op& op, const Dialect& dialect);
 
-  // The last request of each carries its immediate, and `op.fenced` the first a fence.
-  void Add(const Op& op);
-  // An empty WRITE with an immediate.
-  void AddImmediate(const Immediate& immediate);
+  // The last request of each carries its message, and `op.fenced` the first a fence. `number`:
+  // that of the request to the agent, where it is one.
+  void Add(const Op& op, uint32_t number = 0);
+  // Nothing but that.
+  void AddMessage(const Message& message);
   // One word to `address`, copied.
-  void AddWord(uint64_t address, uint32_t key, uint64_t word);
+  void AddWord(const Remote& address, uint64_t word);
 
   size_t size() const { return size_; }
   // Whether not every operation fits any more.
-  bool full() const { return size_ + kMostOfOne > kMaxRequests; }
+  bool full() const { return size_ + kMostOfOne + 1 > kMaxRequests; }
+  // Where the dialect asks for it, closes the chain with a request that the peer's device
+  // answers, unless it ends in one; whether it added one.
+  bool Prove();
   // Asks for the completion of the last. Not empty.
   ibv_send_wr* Close();
 
@@ -79,17 +85,23 @@ class WorkChain {
   static constexpr size_t kMostOfOne = 3;
 
   ibv_send_wr& Append(ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key);
+  void AppendProof();
   void Inline(ibv_send_wr& request);
+  void AddAtomic(const Op& op, unsigned fence);
+  // The request to the agent: that atomic, or the signal of that put.
+  Message RequestOf(const Op& op, uint32_t number) const;
 
-  const uint32_t owner_;
-  const uint32_t first_;
-  const uint32_t max_inline_;
-  const Local scratch_;
+  const Setup setup_;
   size_t size_ = 0;
   ibv_send_wr requests_[kMaxRequests];
   ibv_sge pieces_[kMaxRequests];
-  uint64_t words_[kMaxRequests];  // What is copied and is nobody's memory.
+  std::byte copies_[kMaxRequests][Message::kBytes];  // Of what is nobody's memory.
 };
+
+// What RemoteRegion::key holds: the remote key, and which segment it is.
+constexpr uint64_t RegionKey(uint32_t key, Segment::Kind segment) {
+  return uint64_t{static_cast<uint8_t>(segment)} << 32 | key;
+}
 
 }  // namespace weft
 #endif  // WEFT_RUNTIME_TRANSPORT_VERBS_WORK_CHAIN_H_

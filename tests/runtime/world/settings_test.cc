@@ -97,7 +97,7 @@ TEST(Settings, TransportsAreThoseNamed) {
   EXPECT_TRUE(shm.use_shm && !shm.use_verbs);
   const Settings verbs = settings({{"WEFT_TRANSPORTS", "verbs"}, {"WEFT_VERBS_DEVICE", "rxe0:1"}});
   EXPECT_TRUE(!verbs.use_shm && verbs.use_verbs);
-  EXPECT_EQ(verbs.verbs_device, "rxe0:1");
+  EXPECT_EQ(verbs.verbs.device, "rxe0:1");
   const Settings both = settings({{"WEFT_TRANSPORTS", "verbs,shm"}});
   EXPECT_TRUE(both.use_shm && both.use_verbs);
 }
@@ -112,6 +112,23 @@ TEST(Settings, AllVariablesThatAreReadAreListed) {
   ASSERT_TRUE(resolved.ok()) << resolved.status();
   for (const Variable& variable : Variables()) listed.insert(variable.name);
   EXPECT_EQ(read, listed);
+}
+
+TEST(Settings, WhoCarriesAtomicsOutIsChosen) {
+  const auto settings = [](const std::map<std::string, std::string>& variables) {
+    return ResolveSettings({}, Environment(variables));
+  };
+  EXPECT_EQ(settings({})->verbs.atomics, AtomicsChoice::kAuto);
+  EXPECT_FALSE(settings({})->verbs.strict_flush);
+  EXPECT_EQ(settings({{"WEFT_ATOMICS", "auto"}})->verbs.atomics, AtomicsChoice::kAuto);
+  EXPECT_EQ(settings({{"WEFT_ATOMICS", "nic"}})->verbs.atomics, AtomicsChoice::kNic);
+  EXPECT_EQ(settings({{"WEFT_ATOMICS", "agent"}})->verbs.atomics, AtomicsChoice::kAgent);
+  EXPECT_TRUE(settings({{"WEFT_VERBS_STRICT_FLUSH", "1"}})->verbs.strict_flush);
+  for (const char* variable : {"WEFT_ATOMICS", "WEFT_VERBS_STRICT_FLUSH"}) {
+    const absl::Status status = settings({{variable, "cpu"}}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find(variable), absl::string_view::npos) << status;
+  }
 }
 
 // Case 24: a slab that can never be backed is refused with both sizes, instead

@@ -34,6 +34,12 @@ constexpr uint64_t kSlabBytes = 4 << 20;
 
 Deadline Soon() { return Deadline::After(absl::Seconds(60)); }
 
+VerbsOptions Options() {
+  VerbsOptions options;
+  options.device = "null0:1";
+  return options;
+}
+
 // A rank's transport and what it publishes. All ranks use the one device.
 struct Member {
   std::unique_ptr<VerbsTransport> transport;
@@ -45,7 +51,7 @@ class VerbsFailure : public testing::Test {
  protected:
   Member Make(Rank rank) {
     const NodeView view = node_.view(rank);
-    auto transport = VerbsTransport::Create(verbs_.library(), "null0:1", view);
+    auto transport = VerbsTransport::Create(verbs_.library(), Options(), view);
     EXPECT_TRUE(transport.ok()) << transport.status();
     Member member = {.transport = *std::move(transport), .slab = {}, .control = {}, .card = {}};
     member.slab =
@@ -88,11 +94,11 @@ class VerbsFailure : public testing::Test {
             .length = length};
   }
   // What the peer tells by an empty WRITE with immediate, on the small lane.
-  void Arrive(Rank peer, const Immediate& immediate) {
+  void Arrive(Rank peer, const Message& message) {
     ibv_wc completion = {};
     completion.qp_num = SmallPair(peer);
     completion.wc_flags = IBV_WC_WITH_IMM;
-    completion.imm_data = htonl(immediate.Encode());
+    completion.imm_data = htonl(message.AsImmediate());
     verbs_.AddCompletion(true, completion);
   }
   // The number of rank 0's queue pair to `peer`.
@@ -371,7 +377,7 @@ TEST_F(VerbsFailure, EachNewQueuePairLooksTheGidUpAgain) {
   EXPECT_EQ(verbs_.connected().back().ah_attr.grh.sgid_index, 1);
   verbs_.SetGids({NullVerbs::Ipv4Gid(9, 1), NullVerbs::Ipv4Gid(1, 5)});
   const size_t before = verbs_.connected().size();
-  Arrive(1, {Immediate::Kind::kAskBulk, 77});
+  Arrive(1, {.kind = Message::Kind::kAskBulk, .number = 77});
   EXPECT_TRUE(Poll().empty());
   ASSERT_EQ(verbs_.connected().size(), before + 1);
   EXPECT_EQ(verbs_.connected().back().ah_attr.grh.sgid_index, 5);
@@ -457,7 +463,7 @@ TEST(VerbsLargePut, OfFiveGibibytesArrivesWhole) {
   TestNode node(1, (uint64_t{5} << 30) + 2 * kOffset);
   const NodeView view = node.view(0);
   const std::span<std::byte> slab(view.slab(0), view.slab_bytes);
-  auto transport = VerbsTransport::Create(verbs.library(), "null0:1", view);
+  auto transport = VerbsTransport::Create(verbs.library(), Options(), view);
   ASSERT_TRUE(transport.ok()) << transport.status();
   auto registered = (*transport)->Register({Segment::Kind::kSlab, slab});
   auto control =
