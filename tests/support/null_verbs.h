@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "runtime/transport/verbs/verbs_library.h"
@@ -59,6 +60,9 @@ class NullVerbs {
   void EndAll(ibv_wc_status status);
   // A completion that is no posted request's: `on_receives` on the queue of receives.
   void AddCompletion(bool on_receives, const ibv_wc& completion);
+  // A SEND with `bytes` arrives on the queue pair with that number; it takes a receive of the
+  // last shared queue that was made.
+  void Deliver(uint32_t pair_number, std::span<const std::byte> bytes);
   // The device tells of `type`: of the queue pair that holds the first posted request, or of
   // `port`, or of itself.
   void Raise(ibv_event_type type, int port = 0);
@@ -82,6 +86,12 @@ class NullVerbs {
   std::vector<Posted> noted_;
   size_t requests_ = 0;
   std::map<ibv_cq*, std::deque<ibv_wc>> completions_;
+  struct Receive {
+    uint64_t id;
+    uint64_t at;
+  };
+  std::map<ibv_srq*, std::deque<Receive>> receives_;
+  ibv_srq* shared_ = nullptr;   // The last that was made.
   ibv_cq* sent_ = nullptr;      // The last that was made without a channel.
   ibv_cq* received_ = nullptr;  // And with one.
   std::deque<ibv_async_event> events_;
