@@ -45,6 +45,13 @@ std::string Describe(const Slot& slot) {
                       " of rank ", slot.peer);
 }
 
+// The time of an operation that may have to wait several times starts at the first.
+Deadline StartOnce(WaitLimit& limit) {
+  const Deadline deadline = limit.Start();
+  limit = deadline;
+  return deadline;
+}
+
 // How often to look, a pause apart, before a wait yields.
 constexpr int kSpins = 200;
 
@@ -53,17 +60,30 @@ constexpr int kSpins = 200;
 Engine::Impl::Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
                    std::vector<RegisteredMemory> registered)
     : transport_(std::move(transport)),
+      caps_(transport_->caps()),
       node_(node),
       directory_(std::move(directory)),
       registered_(std::move(registered)),
       spins_(Oversubscribed(node.size) ? 0 : kSpins),
       peers_(node.size) {
-  if (transport_->caps().needs_service) service_.emplace(*transport_);
+  if (caps_.needs_service) service_.emplace(*transport_, [this] { return SendHeld(); });
 }
 
 Engine::Impl::~Impl() {
   service_.reset();
   for (const Peer* peer : used_) transport_->Abandon(peer->rank, Lane::kSmall);
+}
+
+bool Engine::Impl::IsPlain(const Request& request) const {
+  if (request.peer >= node_.size || peers_[request.peer] == nullptr) return false;
+  const Peer& peer = *peers_[request.peer];
+  const bool moves = request.kind == Op::Kind::kPut ? request.source != nullptr
+                     : request.kind == Op::Kind::kGet
+                         ? request.destination != nullptr
+                         : request.length == 8 && request.offset % 8 == 0;
+  return moves && peer.state == Peer::State::kConnected && !peer.gone && !IsDead(peer.rank) &&
+         request.ride == Ride::kNone && request.segment == Segment::Kind::kSlab &&
+         InBounds(request.offset, request.length, peer.slab.length);
 }
 
 absl::Status Engine::Impl::Check(const Request& request) const {
@@ -117,16 +137,12 @@ absl::Status Engine::Impl::CheckAddress(const Peer& peer, const Request& request
   return absl::OkStatus();
 }
 
-Engine::Impl::Peer& Engine::Impl::PeerOf(Rank rank) {
-  std::unique_ptr<Peer>& peer = peers_[rank];
-  if (peer == nullptr) {
-    peer = std::make_unique<Peer>(rank);
-    used_.push_back(peer.get());
-  }
-  return *peer;
+Engine::Impl::Peer& Engine::Impl::AddPeer(Rank rank) {
+  used_.push_back((peers_[rank] = std::make_unique<Peer>(rank)).get());
+  return *peers_[rank];
 }
 
-absl::Status Engine::Impl::EnsureConnected(Lock& lock, Peer& peer, Deadline deadline) {
+absl::Status Engine::Impl::EnsureConnected(Lock& lock, Peer& peer, WaitLimit& limit) {
   if (peer.gone || IsDead(peer.rank)) {
     PeerGone(peer);
     return GoneError(peer.rank, "cannot start the operation");
@@ -136,12 +152,12 @@ absl::Status Engine::Impl::EnsureConnected(Lock& lock, Peer& peer, Deadline dead
     case Peer::State::kConnected:
       return absl::OkStatus();
     case Peer::State::kLookingUp:
-      if (!Await(lock, deadline,
+      if (!Await(lock, StartOnce(limit),
                  [&] { return peer.gone || peer.state != Peer::State::kLookingUp; })) {
         return absl::DeadlineExceededError(
             absl::StrCat("rank ", peer.rank, " had not been found when the deadline passed"));
       }
-      return EnsureConnected(lock, peer, deadline);
+      return EnsureConnected(lock, peer, limit);
     case Peer::State::kNew:
       break;
   }
@@ -160,8 +176,9 @@ absl::Status Engine::Impl::EnsureConnected(Lock& lock, Peer& peer, Deadline dead
 
 absl::Status Engine::Impl::ConnectAll(Deadline deadline) {
   Lock lock(mutex_);
+  WaitLimit limit = deadline;
   for (Rank rank = 0; rank < node_.size; ++rank) {
-    if (absl::Status status = EnsureConnected(lock, PeerOf(rank), deadline); !status.ok()) {
+    if (absl::Status status = EnsureConnected(lock, PeerOf(rank), limit); !status.ok()) {
       return status;
     }
   }
@@ -177,7 +194,7 @@ absl::Status Engine::Impl::ConnectAll(Deadline deadline) {
 }
 
 absl::Status Engine::Impl::Introduce(Peer& peer, const PeerCard& card) {
-  if (transport_->caps().needs_registered_source) {
+  if (caps_.needs_registered_source) {
     if (absl::Status status = staging_.Register(*transport_); !status.ok()) return status;
   }
   absl::StatusOr<RemoteRegion> slab = transport_->Import(peer.rank, card.slab_key);
@@ -192,10 +209,9 @@ absl::Status Engine::Impl::Introduce(Peer& peer, const PeerCard& card) {
 bool Engine::Impl::NeedsStaging(const Request& request) const {
   if (request.length > kMaxStagedBytes) return false;
   if (!IsAtomic(request.kind) && request.length > 8) return true;
-  const Transport::Caps& caps = transport_->caps();
-  if (!caps.needs_registered_source || request.length == 0) return false;
+  if (!caps_.needs_registered_source || request.length == 0) return false;
   // A short put is copied by the transport; what returns something needs a place for it.
-  return request.kind == Op::Kind::kPut ? request.length > caps.max_inline
+  return request.kind == Op::Kind::kPut ? request.length > caps_.max_inline
                                         : request.destination != nullptr || IsAtomic(request.kind);
 }
 
@@ -251,7 +267,7 @@ void Engine::Impl::Fill(Slot& slot, Peer& peer, const Request& request) {
     slot.bounced = !key.has_value();
     slot.op.local_key = key.value_or(0);
   }
-  if (!CarriesOut(transport_->caps().atomics, request.kind, request.length)) {
+  if (!CarriesOut(caps_.atomics, request.kind, request.length)) {
     slot.emulated.emplace(slot.op);
     slot.op.local = standing;  // Each step returns the word.
     ++peer.emulated;
@@ -265,36 +281,48 @@ void Engine::Impl::Fill(Slot& slot, Peer& peer, const Request& request) {
 }
 
 absl::StatusOr<uint32_t> Engine::Impl::Issue(Lock& lock, const Request& request, bool posted,
-                                             Deadline deadline) {
+                                             WaitLimit& limit) {
   if (absl::Status status = Check(request); !status.ok()) return status;
   Peer& peer = PeerOf(request.peer);
-  if (absl::Status status = EnsureConnected(lock, peer, deadline); !status.ok()) return status;
+  if (absl::Status status = EnsureConnected(lock, peer, limit); !status.ok()) return status;
   if (absl::Status status = CheckAddress(peer, request); !status.ok()) return status;
 
   uint32_t index = Ledger::kNone;
   const auto reserved = [&] { return peer.gone || Reserve(peer, request, &index); };
-  if (!reserved() && !Await(lock, deadline, reserved)) {
+  if (!reserved() && !Await(lock, StartOnce(limit), reserved)) {
     return absl::DeadlineExceededError(absl::StrCat("no room for one more operation to rank ",
                                                     peer.rank, ": ", ledger_.in_use(),
                                                     " are outstanding; nothing was moved"));
   }
   if (index == Ledger::kNone) return GoneError(peer.rank, "cannot start the operation");
 
-  Slot& slot = ledger_[index];
-  slot.posted = posted;
-  Fill(slot, peer, request);
-  ledger_.Append(peer.queue(slot.lane), index);
-  if (!peer.in_backlog) {
-    PostPeer(peer);
-    peer.in_backlog = HasUnposted(peer);
-    if (peer.in_backlog) backlog_.push_back(&peer);
-  }
+  Enqueue(peer, index, request, posted);
   return index;
 }
 
-absl::StatusOr<Engine::Handle> Engine::Impl::Start(const Request& request, Deadline deadline) {
+uint32_t Engine::Impl::TryIssue(const Request& request, bool posted) {
+  uint32_t index = Ledger::kNone;
+  if (!IsPlain(request)) return index;
+  Peer& peer = *peers_[request.peer];
+  if (Reserve(peer, request, &index)) Enqueue(peer, index, request, posted);
+  return index;
+}
+
+void Engine::Impl::Enqueue(Peer& peer, uint32_t index, const Request& request, bool posted) {
+  Slot& slot = ledger_[index];
+  slot.posted = posted;
+  Fill(slot, peer, request);
+  slot.op.token = ledger_.Token(index);
+  ledger_.Append(peer.queue(slot.lane), index);
+  if (peer.in_backlog) return;
+  if (!posted || !may_hold_ || !IsHoldable(request)) PostPeer(peer);
+  peer.in_backlog = HasUnposted(peer);
+  if (peer.in_backlog) backlog_.push_back(&peer);
+}
+
+absl::StatusOr<Engine::Handle> Engine::Impl::Start(const Request& request, WaitLimit limit) {
   Lock lock(mutex_);
-  const absl::StatusOr<uint32_t> index = Issue(lock, request, /*posted=*/false, deadline);
+  const absl::StatusOr<uint32_t> index = Issue(lock, request, /*posted=*/false, limit);
   if (!index.ok()) return index.status();
   const Handle handle = {.slot = *index, .generation = ledger_[*index].generation};
   ProgressLocked();
@@ -314,10 +342,28 @@ absl::Status Engine::Impl::Finish(Handle handle, Deadline deadline) {
   if (index == Ledger::kNone || ledger_[index].posted || ledger_[index].late) {
     return absl::InternalError("an operation was finished twice, or never started");
   }
+  WaitLimit limit = deadline;
+  return FinishSlot(lock, index, limit);
+}
+
+absl::Status Engine::Impl::Run(const Request& request, WaitLimit limit) {
+  Lock lock(mutex_);
+  uint32_t index = TryIssue(request, /*posted=*/false);
+  if (index == Ledger::kNone) {
+    const absl::StatusOr<uint32_t> issued = Issue(lock, request, /*posted=*/false, limit);
+    if (!issued.ok()) return issued.status();
+    index = *issued;
+  }
+  // On a soft device it is complete by now: there is no need for the clock.
+  ProgressLocked();
+  return FinishSlot(lock, index, limit);
+}
+
+absl::Status Engine::Impl::FinishSlot(Lock& lock, uint32_t index, WaitLimit& limit) {
   Slot& slot = ledger_[index];
   const auto done = [&] { return slot.state == Slot::State::kDone; };
   const Rank rank = slot.peer;
-  if (done() || Await(lock, deadline, done)) {
+  if (done() || Await(lock, StartOnce(limit), done)) {
     if (slot.end == End::kOk) CopyResult(slot);
     absl::Status status = Outcome(slot);
     Release(index);
@@ -332,13 +378,28 @@ absl::Status Engine::Impl::Finish(Handle handle, Deadline deadline) {
   return status;
 }
 
-void Engine::Impl::Post(const Request& request, Deadline deadline) {
+void Engine::Impl::Post(const Request& request, WaitLimit limit) {
   Lock lock(mutex_);
-  const absl::StatusOr<uint32_t> index = Issue(lock, request, /*posted=*/true, deadline);
-  if (!index.ok()) {
-    Record(request.peer, index.status());
+  const bool short_enough = IsHoldable(request);
+  posted_ |= short_enough;
+  if (TryIssue(request, /*posted=*/true) == Ledger::kNone) {
+    const absl::StatusOr<uint32_t> issued = Issue(lock, request, /*posted=*/true, limit);
+    if (!issued.ok()) Record(request.peer, issued.status());
   }
-  ProgressLocked();
+  if (!short_enough || !may_hold_ || ++held_ == kBurst) ProgressLocked();
+}
+
+bool Engine::Impl::IsHoldable(const Request& request) {
+  return request.ride == Ride::kNone && request.length <= StagingPool::kSmallBytes;
+}
+
+bool Engine::Impl::SendHeld() {
+  // Whoever is in here sends it, or this thread does the next time: on one cpu, waiting for
+  // him would cost two switches.
+  Lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return may_hold_ = true;  // Is looked for again, so may be held.
+  if (held_ > 0) ProgressLocked();
+  return may_hold_ = std::exchange(posted_, false);
 }
 
 void Engine::Impl::RecordError(Rank peer, absl::Status status) {
@@ -347,8 +408,7 @@ void Engine::Impl::RecordError(Rank peer, absl::Status status) {
 }
 
 void Engine::Impl::Progress() {
-  if ((unsettled_.load(std::memory_order_acquire) & ~kAnyError) == 0 &&
-      !transport_->caps().needs_service) {
+  if ((unsettled_.load(std::memory_order_acquire) & ~kAnyError) == 0 && !caps_.needs_service) {
     return;  // Nothing can arrive.
   }
   Lock lock(mutex_);
@@ -397,18 +457,17 @@ Engine::~Engine() = default;
 
 absl::Status Engine::ConnectAll(Deadline deadline) { return impl_->ConnectAll(deadline); }
 
-absl::StatusOr<Engine::Handle> Engine::Start(const Request& request, Deadline deadline) {
-  return impl_->Start(request, deadline);
+absl::StatusOr<Engine::Handle> Engine::Start(const Request& request, WaitLimit limit) {
+  return impl_->Start(request, limit);
 }
 bool Engine::Done(Handle handle) { return impl_->Done(handle); }
 absl::Status Engine::Finish(Handle handle, Deadline deadline) {
   return impl_->Finish(handle, deadline);
 }
-absl::Status Engine::Run(const Request& request, Deadline deadline) {
-  const absl::StatusOr<Handle> handle = impl_->Start(request, deadline);
-  return handle.ok() ? impl_->Finish(*handle, deadline) : handle.status();
+absl::Status Engine::Run(const Request& request, WaitLimit limit) {
+  return impl_->Run(request, limit);
 }
-void Engine::Post(const Request& request, Deadline deadline) { impl_->Post(request, deadline); }
+void Engine::Post(const Request& request, WaitLimit limit) { impl_->Post(request, limit); }
 void Engine::RecordError(Rank peer, absl::Status status) {
   impl_->RecordError(peer, std::move(status));
 }

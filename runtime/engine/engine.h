@@ -83,7 +83,7 @@ class Engine {
 
   // Starts an operation; waits only for room in the ledger. The caller's memory
   // must stay valid until Finish has returned, whatever it returned.
-  absl::StatusOr<Handle> Start(const Request& request, Deadline deadline);
+  absl::StatusOr<Handle> Start(const Request& request, WaitLimit limit);
 
   // Whether Finish would return at once. Progresses.
   bool Done(Handle handle);
@@ -94,12 +94,12 @@ class Engine {
   absl::Status Finish(Handle handle, Deadline deadline);
 
   // Start and Finish.
-  absl::Status Run(const Request& request, Deadline deadline);
+  absl::Status Run(const Request& request, WaitLimit limit);
 
   // Starts an operation that ends at Flush. An error is recorded for it. A source
   // up to kMaxStagedBytes is copied; the memory of a longer one, and a get's
   // destination, must stay valid until Flush has returned.
-  void Post(const Request& request, Deadline deadline);
+  void Post(const Request& request, WaitLimit limit);
 
   // Makes the transport reach `memory`, so that what lies in it is not copied on its way,
   // until Unregister. kResourceExhausted says what limits it.

@@ -33,10 +33,11 @@ class Engine::Impl {
   ~Impl();
 
   absl::Status ConnectAll(Deadline deadline);
-  absl::StatusOr<Handle> Start(const Request& request, Deadline deadline);
+  absl::StatusOr<Handle> Start(const Request& request, WaitLimit limit);
   bool Done(Handle handle);
   absl::Status Finish(Handle handle, Deadline deadline);
-  void Post(const Request& request, Deadline deadline);
+  absl::Status Run(const Request& request, WaitLimit limit);
+  void Post(const Request& request, WaitLimit limit);
   absl::Status Register(std::span<std::byte> memory);
   void Unregister(std::span<const std::byte> memory, Deadline deadline);
   void RecordError(Rank peer, absl::Status status);
@@ -50,6 +51,8 @@ class Engine::Impl {
  private:
   static constexpr uint32_t kLedgerCapacity = 4096;
   static constexpr uint32_t kAnyError = uint32_t{1} << 31;
+  static constexpr size_t kBurst = 16;   // Operations in one Post.
+  static constexpr size_t kEvents = 64;  // Events in one Poll.
   using Lock = std::unique_lock<std::mutex>;
 
   // What a peer's operations hold. None may hold more than half of anything, so
@@ -83,17 +86,24 @@ class Engine::Impl {
   };
 
   // --- engine.cc ---
-  absl::StatusOr<uint32_t> Issue(Lock& lock, const Request& request, bool posted,
-                                 Deadline deadline);
+  absl::StatusOr<uint32_t> Issue(Lock& lock, const Request& request, bool posted, WaitLimit& limit);
+  // Issue of a plain operation for which there is room; kNone: it needs more than that.
+  uint32_t TryIssue(const Request& request, bool posted);
+  void Enqueue(Peer& peer, uint32_t index, const Request& request, bool posted);
+  // Finish of a slot whose caller is here.
+  absl::Status FinishSlot(Lock& lock, uint32_t index, WaitLimit& limit);
+  // Whether the checks below are sure to find nothing, as for most operations.
+  bool IsPlain(const Request& request) const;
   absl::Status Check(const Request& request) const;
   absl::Status CheckAddress(const Peer& peer, const Request& request) const;
-  absl::Status EnsureConnected(Lock& lock, Peer& peer, Deadline deadline);
+  absl::Status EnsureConnected(Lock& lock, Peer& peer, WaitLimit& limit);
   absl::Status Introduce(Peer& peer, const PeerCard& card);
   bool Reserve(Peer& peer, const Request& request, uint32_t* index);
   void Fill(Slot& slot, Peer& peer, const Request& request);
   // Whether a small operation's memory must be a buffer of the pool.
   bool NeedsStaging(const Request& request) const;
-  Peer& PeerOf(Rank rank);
+  Peer& PeerOf(Rank rank) { return peers_[rank] != nullptr ? *peers_[rank] : AddPeer(rank); }
+  Peer& AddPeer(Rank rank);
   // What became of a finished operation.
   absl::Status Outcome(const Slot& slot) const;
   absl::Status LateError(const Slot& slot) const;
@@ -108,6 +118,10 @@ class Engine::Impl {
   // Waits until ready(), which is called with the lock held, returns true (then
   // true, and the lock was not released in between), or until `deadline`.
   bool Await(Lock& lock, Deadline deadline, absl::FunctionRef<bool()> ready);
+  // Whether such a posted operation may go with those that follow it, 1 ms later at the most.
+  static bool IsHoldable(const Request& request);
+  // Called by the service thread: sends what is held. Whether it must be called again in 1 ms.
+  bool SendHeld();
   // When the transport wants to be polled next.
   Deadline NextPoll();
   void ProgressLocked();
@@ -154,6 +168,7 @@ class Engine::Impl {
   absl::Status ReportLate(Rank peer);
 
   const std::unique_ptr<Transport> transport_;
+  const Transport::Caps& caps_;
   const NodeView node_;
   const Directory directory_;
   std::vector<RegisteredMemory> registered_;  // Guarded by mutex_.
@@ -176,6 +191,17 @@ class Engine::Impl {
   uint32_t seen_changes_ = 0;   // Of the membership.
   bool any_error_ = false;      // A peer is gone, or errors_ ever got one.
   bool completed_ = false;      // Something was, since waiters were last told.
+  // While this rank posts, the service thread looks every 1 ms, and posted operations are held
+  // back to be handed over together: one doorbell, and one completion, for all. Cleared with
+  // the lock held only, so that nothing is held that the thread does not look for.
+  std::atomic<bool> may_hold_ = false;
+  bool posted_ = false;  // Since the service thread has looked.
+  uint32_t held_ = 0;    // Since something was handed over.
+
+  // What PostLane and PollEvents write before they read it: clearing as much anew each time
+  // takes longer than a put.
+  Op burst_[kBurst];
+  Event events_[kEvents];
 
   std::optional<ServiceThread> service_;
 };

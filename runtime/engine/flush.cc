@@ -16,6 +16,7 @@ void Engine::Impl::Fence(Rank peer) {
   Peer& p = *peers_[peer];
   p.fence = p.next_sequence;
   p.fence_due[0] = p.fence_due[1] = true;
+  if (held_ > 0) ProgressLocked();
 }
 
 bool Engine::Impl::Flushed(Peer& peer, uint64_t sequence) {

@@ -3,14 +3,16 @@
 // order of their issue. An operation's token names its slot and the slot's
 // generation, so that a token that comes back late, or twice, finds nothing.
 //
-// Owns the slots; they never move. Not thread-safe: guarded by the Engine's lock.
+// Owns the slots; they never move. Not thread-safe: guarded by the Engine's lock. All of it is
+// inline: every operation comes here some six times.
 #ifndef WEFT_RUNTIME_ENGINE_LEDGER_H_
 #define WEFT_RUNTIME_ENGINE_LEDGER_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "runtime/engine/emulated_atomics.h"
 #include "runtime/transport/transport.h"
@@ -29,10 +31,12 @@ enum class End : uint8_t {
 struct Slot {
   enum class State : uint8_t { kFree, kUnfinished, kDone };
 
+  explicit Slot(uint32_t g = 1) : generation(g) {}
+
   // As the transport gets it, but for `fenced` and, of a long one, the pieces.
   Op op;
 
-  uint32_t generation = 1;
+  uint32_t generation;
   Rank peer = 0;
   State state = State::kFree;
   Lane lane = Lane::kSmall;
@@ -83,7 +87,7 @@ class Ledger {
  public:
   static constexpr uint32_t kNone = LaneQueue::kNone;
 
-  explicit Ledger(uint32_t capacity) : capacity_(capacity) {}
+  explicit Ledger(uint32_t capacity) : capacity_(capacity) { slots_.reserve(capacity); }
 
   bool full() const { return in_use_ == capacity_; }
   uint32_t in_use() const { return in_use_; }
@@ -91,20 +95,55 @@ class Ledger {
   Slot& operator[](uint32_t index) { return slots_[index]; }
 
   // A slot with nothing in it but its generation. The ledger must not be full.
-  uint32_t Allocate();
+  uint32_t Allocate() {
+    uint32_t index = free_;
+    if (index == kNone) {
+      index = static_cast<uint32_t>(slots_.size());
+      slots_.emplace_back();
+    } else {
+      free_ = slots_[index].next;
+      std::construct_at(&slots_[index], slots_[index].generation);
+    }
+    slots_[index].state = Slot::State::kUnfinished;
+    ++in_use_;
+    return index;
+  }
   // The slot must be in no queue. Its token and handles find nothing any more.
-  void Free(uint32_t index);
+  void Free(uint32_t index) {
+    Slot& slot = slots_[index];
+    slot.state = Slot::State::kFree;
+    if (++slot.generation == 0) slot.generation = 1;  // A token is never 0.
+    slot.next = free_;
+    free_ = index;
+    --in_use_;
+  }
 
   // The slot in use of that generation, or kNone.
-  uint32_t Find(uint32_t index, uint32_t generation) const;
+  uint32_t Find(uint32_t index, uint32_t generation) const {
+    if (index >= slots_.size()) return kNone;
+    const Slot& slot = slots_[index];
+    return slot.state != Slot::State::kFree && slot.generation == generation ? index : kNone;
+  }
 
   uint64_t Token(uint32_t index) const { return uint64_t{slots_[index].generation} << 32 | index; }
   uint32_t FindToken(uint64_t token) const {
     return Find(static_cast<uint32_t>(token), static_cast<uint32_t>(token >> 32));
   }
 
-  void Append(LaneQueue& queue, uint32_t index);
-  void Remove(LaneQueue& queue, uint32_t index);
+  void Append(LaneQueue& queue, uint32_t index) {
+    Slot& slot = slots_[index];
+    slot.previous = queue.tail;
+    slot.next = kNone;
+    (queue.tail == kNone ? queue.head : slots_[queue.tail].next) = index;
+    queue.tail = index;
+    if (queue.to_post == kNone) queue.to_post = index;
+  }
+  void Remove(LaneQueue& queue, uint32_t index) {
+    const Slot& slot = slots_[index];
+    (slot.previous == kNone ? queue.head : slots_[slot.previous].next) = slot.next;
+    (slot.next == kNone ? queue.tail : slots_[slot.next].previous) = slot.previous;
+    if (queue.to_post == index) queue.to_post = NextToPost(slot.next);
+  }
 
   // The next to hand over, from `index` on.
   uint32_t NextToPost(uint32_t index) const {
@@ -121,7 +160,7 @@ class Ledger {
   const uint32_t capacity_;
   uint32_t in_use_ = 0;
   uint32_t free_ = kNone;
-  std::deque<Slot> slots_;  // Grows to the capacity as needed.
+  std::vector<Slot> slots_;  // Grows to the capacity as needed, and so never moves.
 };
 
 }  // namespace weft

@@ -13,8 +13,6 @@
 namespace weft {
 namespace {
 
-constexpr size_t kBurst = 16;   // Operations in one Post.
-constexpr size_t kEvents = 64;  // Events in one Poll.
 // Between two polls while the transport says that it has something.
 constexpr absl::Duration kPollPause = absl::Microseconds(10);
 
@@ -40,9 +38,8 @@ uint64_t WordOf(const Slot& slot) {
 }
 
 // The next piece of `slot`, of which `handed_over` bytes are already gone.
-Op NextPiece(const Slot& slot, uint64_t token, uint64_t handed_over, uint64_t max_length) {
+Op NextPiece(const Slot& slot, uint64_t handed_over, uint64_t max_length) {
   Op piece = slot.op;
-  piece.token = token;
   piece.fenced = slot.fenced && handed_over == 0;
   if (slot.op.length <= max_length) return piece;
   piece.length = std::min(max_length, slot.op.length - handed_over);
@@ -100,9 +97,10 @@ void Engine::Impl::ProgressLocked() {
   }
   // Ends with a Post that was refused after the last Poll, so that the transport
   // knows that it has somebody to tell when there is room.
+  held_ = 0;
   do {
     PollEvents();
-  } while (PostBacklog());
+  } while (!backlog_.empty() && PostBacklog());
   if (!completed_) return;
   completed_ = false;
   // Orders what is complete before the look at the bell: its sleepers look under
@@ -128,28 +126,41 @@ bool Engine::Impl::HasUnposted(Peer& peer) {
 
 bool Engine::Impl::PostPeer(Peer& peer) {
   if (peer.state != Peer::State::kConnected) return false;
-  const bool small = PostLane(peer, Lane::kSmall);
-  return PostLane(peer, Lane::kBulk) || small;
+  bool any = false;
+  for (Lane lane : {Lane::kSmall, Lane::kBulk}) {
+    if (peer.queue(lane).to_post != Ledger::kNone) any |= PostLane(peer, lane);
+  }
+  return any;
 }
 
 bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
   LaneQueue& queue = peer.queue(lane);
-  const uint64_t max_length = transport_->caps().max_length;
+  const uint64_t max_length = caps_.max_length;
   bool any = false;
+  // One that is alone and whole, as most are, is handed over from where it is.
+  if (Slot& slot = ledger_[queue.to_post]; slot.next == Ledger::kNone && slot.handed_over == 0 &&
+                                           slot.op.length <= max_length && !slot.bounced) {
+    slot.op.fenced = slot.fenced;
+    if (!MayStart(peer, lane, slot) || transport_->Post(peer.rank, {&slot.op, 1}) == 0)
+      return false;
+    ++slot.under_way;
+    slot.handed_over = slot.op.length;
+    StopHandingOver(peer, queue.to_post);
+    return true;
+  }
   while (queue.to_post != Ledger::kNone) {
-    Op burst[kBurst];
     uint32_t owner[kBurst];
     size_t count = 0;
     uint32_t index = queue.to_post;
     uint64_t handed_over = ledger_[index].handed_over;
     while (count < kBurst && index != Ledger::kNone && MayStart(peer, lane, ledger_[index])) {
       const Slot& slot = ledger_[index];
-      burst[count] = NextPiece(
-          slot, ledger_.Token(index), handed_over,
+      burst_[count] = NextPiece(
+          slot, handed_over,
           slot.bounced ? std::min<uint64_t>(StagingPool::kBounceBytes, max_length) : max_length);
-      if (slot.bounced && !Bounce(peer, index, burst[count])) break;
+      if (slot.bounced && !Bounce(peer, index, burst_[count])) break;
       owner[count] = index;
-      handed_over += burst[count++].length;
+      handed_over += burst_[count++].length;
       if (handed_over == slot.op.length) {
         index = ledger_.NextToPost(slot.next);
         handed_over = index == Ledger::kNone ? 0 : ledger_[index].handed_over;
@@ -157,14 +168,14 @@ bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
     }
     if (count == 0) break;
 
-    const size_t accepted = transport_->Post(peer.rank, {burst, count});
+    const size_t accepted = transport_->Post(peer.rank, {burst_, count});
     for (size_t i = accepted; i < count; ++i) {
-      if (ledger_[owner[i]].bounced) FreePiece(ledger_.FindToken(burst[i].token));
+      if (ledger_[owner[i]].bounced) FreePiece(ledger_.FindToken(burst_[i].token));
     }
     for (size_t i = 0; i < accepted; ++i) {
       Slot& slot = ledger_[owner[i]];
       ++slot.under_way;
-      slot.handed_over += burst[i].length;
+      slot.handed_over += burst_[i].length;
       if (slot.handed_over == slot.op.length) StopHandingOver(peer, owner[i]);
     }
     any |= accepted > 0;
@@ -233,10 +244,9 @@ uint32_t Engine::Impl::EndPiece(uint32_t index, Event::Result result) {
 
 void Engine::Impl::PollEvents() {
   size_t count;
-  Event events[kEvents];
   do {
-    count = transport_->Poll(events);
-    for (const Event& event : std::span(events, count)) {
+    count = transport_->Poll(events_);
+    for (const Event& event : std::span(events_, count)) {
       if (event.kind == Event::Kind::kCompleted) {
         OnCompleted(event);
         continue;
@@ -388,7 +398,7 @@ bool Engine::Impl::IsDead(Rank rank) const {
 
 absl::Status Engine::Impl::GoneError(Rank peer, std::string_view what) const {
   if (IsDead(peer)) return LostRankError(*node_.membership, peer, what);
-  const std::string_view name = transport_->caps().name;
+  const std::string_view name = caps_.name;
   const std::string why = transport_->WhyLost(peer);
   return absl::UnavailableError(
       absl::StrCat(std::string(what), ": rank ", peer, " cannot be reached any more: the ",

@@ -9,7 +9,9 @@
 #include <signal.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "runtime/base/deadline.h"
 #include "runtime/transport/transport.h"
@@ -18,14 +20,18 @@ namespace weft {
 
 class ServiceThread {
  public:
-  explicit ServiceThread(Transport& transport) : transport_(transport) {
+  // `look`, if there is one, is called each time before the thread serves: again within a
+  // millisecond if it returns true.
+  explicit ServiceThread(Transport& transport, std::function<bool()> look = nullptr)
+      : transport_(transport), look_(std::move(look)) {
     // Signals are for the program's own threads.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     thread_ = std::thread([this] {
       while (!stop_.load(std::memory_order_relaxed)) {
-        transport_.Serve(Deadline::After(absl::Milliseconds(20)));
+        const bool soon = look_ != nullptr && look_();
+        transport_.Serve(Deadline::After(absl::Milliseconds(soon ? 1 : 20)));
       }
     });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -39,6 +45,7 @@ class ServiceThread {
 
  private:
   Transport& transport_;
+  const std::function<bool()> look_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
 };

@@ -21,16 +21,30 @@ absl::Status Usable(const Reach& reach) {
   return reach.runtime == nullptr ? NotJoined() : reach.runtime->Usable();
 }
 
+bool IsOfRank(const Runtime& runtime, uint64_t bits) {
+  return bits >> kOffsetBits != 0 && RankOf(bits) < runtime.size();
+}
+
 // An address that no rank can have. What lies outside of a slab is the
 // transport's to find.
 absl::Status CheckRank(const Runtime& runtime, uint64_t bits) {
+  if (IsOfRank(runtime, bits)) return absl::OkStatus();
   if (bits == 0) return absl::OutOfRangeError("the RemotePtr is null");
-  if (bits >> kOffsetBits == 0 || RankOf(bits) >= runtime.size()) {
-    return absl::OutOfRangeError(
-        absl::StrFormat("no rank has the RemotePtr with the bits 0x%016x: the job has %u ranks",
-                        bits, runtime.size()));
+  return absl::OutOfRangeError(
+      absl::StrFormat("no rank has the RemotePtr with the bits 0x%016x: the job has %u ranks", bits,
+                      runtime.size()));
+}
+
+// What is called from here is declared cold, so that inlined code favours shared memory; yet
+// over a network it is where all operations go.
+
+// Whether the runtime can be asked for an operation on that address.
+[[gnu::hot]] inline absl::Status Check(const Reach& reach, uint64_t bits) {
+  if (reach.runtime != nullptr && reach.runtime->usable() && IsOfRank(*reach.runtime, bits)) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
+  return CheckRank(*reach.runtime, bits);
 }
 
 absl::Status AddRide(const Runtime& runtime, const RideSpec& ride, Engine::Request& request) {
@@ -79,51 +93,53 @@ Op::Kind KindOf(AtomicKind kind) {
   return Op::Kind::kXor;
 }
 
-absl::StatusOr<Engine::Request> PutRequest(const Reach& reach, uint64_t to, const void* from,
-                                           size_t bytes, const RideSpec& ride) {
-  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
-  if (absl::Status known = CheckRank(*reach.runtime, to); !known.ok()) return known;
-  Engine::Request request = {.kind = Op::Kind::kPut,
-                             .peer = RankOf(to),
-                             .offset = OffsetOf(to),
-                             .source = from,
-                             .length = bytes};
-  if (absl::Status rides = AddRide(*reach.runtime, ride, request); !rides.ok()) return rides;
-  return request;
+// These fill an empty request, or say what is wrong.
+[[gnu::hot]] inline absl::Status MakePut(const Reach& reach, uint64_t to, const void* from,
+                                         size_t bytes, const RideSpec& ride,
+                                         Engine::Request& request) {
+  if (absl::Status good = Check(reach, to); !good.ok()) return good;
+  request.kind = Op::Kind::kPut;
+  request.peer = RankOf(to);
+  request.offset = OffsetOf(to);
+  request.source = from;
+  request.length = bytes;
+  return ride.kind == RideSpec::Kind::kNone ? absl::OkStatus()
+                                            : AddRide(*reach.runtime, ride, request);
 }
 
-absl::StatusOr<Engine::Request> GetRequest(const Reach& reach, void* to, uint64_t from,
-                                           size_t bytes) {
-  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
-  if (absl::Status known = CheckRank(*reach.runtime, from); !known.ok()) return known;
-  return Engine::Request{.kind = Op::Kind::kGet,
-                         .peer = RankOf(from),
-                         .offset = OffsetOf(from),
-                         .destination = to,
-                         .length = bytes};
+[[gnu::hot]] inline absl::Status MakeGet(const Reach& reach, void* to, uint64_t from, size_t bytes,
+                                         Engine::Request& request) {
+  if (absl::Status good = Check(reach, from); !good.ok()) return good;
+  request.kind = Op::Kind::kGet;
+  request.peer = RankOf(from);
+  request.offset = OffsetOf(from);
+  request.destination = to;
+  request.length = bytes;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Engine::Request> AtomicRequest(const Reach& reach, const AtomicSpec& atomic,
-                                              void* old) {
-  if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
-  if (absl::Status known = CheckRank(*reach.runtime, atomic.at); !known.ok()) return known;
-  if (OffsetOf(atomic.at) % atomic.bytes != 0) {
+[[gnu::hot]] inline absl::Status MakeAtomic(const Reach& reach, const AtomicSpec& atomic, void* old,
+                                            Engine::Request& request) {
+  if (absl::Status good = Check(reach, atomic.at); !good.ok()) return good;
+  if ((OffsetOf(atomic.at) & (atomic.bytes - 1)) != 0) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "an atomic of %u bytes at offset %u of rank %u: the address must be a multiple of its size",
         atomic.bytes, OffsetOf(atomic.at), RankOf(atomic.at)));
   }
-  return Engine::Request{.kind = KindOf(atomic.kind),
-                         .peer = RankOf(atomic.at),
-                         .offset = OffsetOf(atomic.at),
-                         .destination = old,
-                         .length = atomic.bytes,
-                         .operand = atomic.operand,
-                         .compare = atomic.compare};
+  request.kind = KindOf(atomic.kind);
+  request.peer = RankOf(atomic.at);
+  request.offset = OffsetOf(atomic.at);
+  request.destination = old;
+  request.length = atomic.bytes;
+  request.operand = atomic.operand;
+  request.compare = atomic.compare;
+  return absl::OkStatus();
 }
 
-absl::Status Run(const Reach& reach, const absl::StatusOr<Engine::Request>& request) {
-  if (!request.ok()) return request.status();
-  return reach.runtime->engine().Run(*request, reach.runtime->OperationDeadline());
+[[gnu::hot]] absl::Status Run(const Reach& reach, absl::Status made,
+                              const Engine::Request& request) {
+  if (!made.ok()) return made;
+  return reach.runtime->engine().Run(request, reach.runtime->LimitOfOperations());
 }
 
 // The errors of posts that name no rank are this rank's own.
@@ -134,14 +150,16 @@ void Record(const Reach& reach, uint64_t bits, absl::Status status) {
   runtime->engine().RecordError(known ? RankOf(bits) : runtime->rank(), std::move(status));
 }
 
-void Post(const Reach& reach, uint64_t bits, const absl::StatusOr<Engine::Request>& request) {
-  if (!request.ok()) return Record(reach, bits, request.status());
-  reach.runtime->engine().Post(*request, reach.runtime->OperationDeadline());
+[[gnu::hot]] void Post(const Reach& reach, uint64_t bits, absl::Status made,
+                       const Engine::Request& request) {
+  if (!made.ok()) return Record(reach, bits, std::move(made));
+  reach.runtime->engine().Post(request, reach.runtime->LimitOfOperations());
 }
 
-absl::StatusOr<Pending> Start(const Reach& reach, const absl::StatusOr<Engine::Request>& request) {
-  if (!request.ok()) return request.status();
-  auto handle = reach.runtime->engine().Start(*request, reach.runtime->OperationDeadline());
+absl::StatusOr<Pending> Start(const Reach& reach, absl::Status made,
+                              const Engine::Request& request) {
+  if (!made.ok()) return made;
+  auto handle = reach.runtime->engine().Start(request, reach.runtime->LimitOfOperations());
   if (!handle.ok()) return handle.status();
   return Pending(reach.runtime->shared_from_this(),
                  uint64_t{handle->generation} << 32 | handle->slot);
@@ -183,34 +201,43 @@ Engine::Handle HandleOf(uint64_t bits) {
 
 absl::Status SlowPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
                      RideSpec ride) {
-  return Run(reach, PutRequest(reach, to, from, bytes, ride));
+  Engine::Request request;
+  return Run(reach, MakePut(reach, to, from, bytes, ride, request), request);
 }
 absl::Status SlowGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
-  return Run(reach, GetRequest(reach, to, from, bytes));
+  Engine::Request request;
+  return Run(reach, MakeGet(reach, to, from, bytes, request), request);
 }
 absl::Status SlowAtomic(const Reach& reach, const AtomicSpec& atomic, void* old) {
-  return Run(reach, AtomicRequest(reach, atomic, old));
+  Engine::Request request;
+  return Run(reach, MakeAtomic(reach, atomic, old, request), request);
 }
 
 void SlowPostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes, RideSpec ride) {
-  Post(reach, to, PutRequest(reach, to, from, bytes, ride));
+  Engine::Request request;
+  Post(reach, to, MakePut(reach, to, from, bytes, ride, request), request);
 }
 void SlowPostGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
-  Post(reach, from, GetRequest(reach, to, from, bytes));
+  Engine::Request request;
+  Post(reach, from, MakeGet(reach, to, from, bytes, request), request);
 }
 void SlowPostAtomic(const Reach& reach, const AtomicSpec& atomic) {
-  Post(reach, atomic.at, AtomicRequest(reach, atomic, nullptr));
+  Engine::Request request;
+  Post(reach, atomic.at, MakeAtomic(reach, atomic, nullptr, request), request);
 }
 
 absl::StatusOr<Pending> SlowAsyncPut(const Reach& reach, uint64_t to, const void* from,
                                      size_t bytes, RideSpec ride) {
-  return Start(reach, PutRequest(reach, to, from, bytes, ride));
+  Engine::Request request;
+  return Start(reach, MakePut(reach, to, from, bytes, ride, request), request);
 }
 absl::StatusOr<Pending> SlowAsyncGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
-  return Start(reach, GetRequest(reach, to, from, bytes));
+  Engine::Request request;
+  return Start(reach, MakeGet(reach, to, from, bytes, request), request);
 }
 absl::StatusOr<Pending> SlowAsyncAtomic(const Reach& reach, const AtomicSpec& atomic, void* old) {
-  return Start(reach, AtomicRequest(reach, atomic, old));
+  Engine::Request request;
+  return Start(reach, MakeAtomic(reach, atomic, old, request), request);
 }
 
 void SlowFence(const Reach& reach, Rank rank) {

@@ -17,7 +17,10 @@ std::string CardKey(Rank rank) { return absl::StrCat("card/", rank); }
 }  // namespace
 
 Runtime::Runtime(std::unique_ptr<Bootstrap> bootstrap, const Settings& settings)
-    : bootstrap_(std::move(bootstrap)), settings_(settings), fork_generation_(ForkGeneration()) {}
+    : bootstrap_(std::move(bootstrap)),
+      settings_(settings),
+      operation_limit_(WaitLimit::For(settings.deadline)),
+      fork_generation_(ForkGeneration()) {}
 
 Runtime::~Runtime() {
   if (!forked()) return;

@@ -27,6 +27,7 @@
 #include "runtime/sync/agreement.h"
 #include "runtime/sync/notifications.h"
 #include "runtime/world/counter_ids.h"
+#include "runtime/world/process.h"
 #include "runtime/world/settings.h"
 #include "runtime/world/symmetric_heap.h"
 #include "weft/internal/reach.h"
@@ -52,6 +53,9 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   bool forked() const;
   // OK while this process is a member: not after Leave, nor in a forked child.
   absl::Status Usable() const;
+  bool usable() const {
+    return fork_generation_ == ForkGeneration() && !left_.load(std::memory_order_relaxed);
+  }
 
   Rank rank() const { return node_.rank; }
   Rank size() const { return node_.size; }
@@ -59,6 +63,7 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   const Reach& reach() const { return reach_; }
 
   Deadline OperationDeadline() const { return Deadline::After(settings_.deadline); }
+  WaitLimit LimitOfOperations() const { return operation_limit_; }
   Deadline WaitDeadline() const { return Deadline::After(settings_.wait_deadline); }
   WaitLimit LimitOfWaits() const { return WaitLimit::For(settings_.wait_deadline); }
 
@@ -87,6 +92,7 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
 
   const std::unique_ptr<Bootstrap> bootstrap_;
   const Settings settings_;
+  const WaitLimit operation_limit_;
   const uint64_t fork_generation_;
 
   // Where a lone rank is its own guard.
