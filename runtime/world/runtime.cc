@@ -62,7 +62,7 @@ absl::Status Runtime::Connect() {
   memory_ = *std::move(memory);
   node_ = memory_->view();
 
-  auto reaching = ChooseReaching(settings_, fds->place, node_);
+  auto reaching = ChooseReaching(settings_, fds->place, node_, bootstrap_->secret());
   if (!reaching.ok()) return reaching.status();
   std::unique_ptr<Transport> transport = std::move(reaching->transport);
   PeerCard card = {.address = transport->Address(), .slab_key = {}, .control_key = {}};

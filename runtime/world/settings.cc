@@ -153,6 +153,11 @@ absl::StatusOr<Settings> ResolveSettings(
     }
     settings.verbs.strict_flush = value == "1";
   }
+  if (const char* text = environment("WEFT_VERBS_CONNECT"); text != nullptr) {
+    const absl::StatusOr<ConnectChoice> connect = ParseConnectChoice(text);
+    if (!connect.ok()) return connect.status();
+    settings.verbs.connect = *connect;
+  }
   return settings;
 }
 

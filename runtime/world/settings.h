@@ -24,7 +24,8 @@ struct Settings {
   // WEFT_TRANSPORTS: those that may be used.
   bool use_shm = true;
   bool use_verbs = true;
-  VerbsOptions verbs;  // WEFT_VERBS_DEVICE, WEFT_ATOMICS, WEFT_VERBS_STRICT_FLUSH.
+  // WEFT_VERBS_DEVICE, WEFT_ATOMICS, WEFT_VERBS_STRICT_FLUSH, WEFT_VERBS_CONNECT; not the secret.
+  VerbsOptions verbs;
 };
 
 // `environment` as getenv. kInvalidArgument names the option or variable and what

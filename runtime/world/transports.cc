@@ -11,11 +11,13 @@
 namespace weft {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Transport>> MakeVerbs(const Settings& settings,
-                                                     const NodeView& node) {
+absl::StatusOr<std::unique_ptr<Transport>> MakeVerbs(const Settings& settings, const NodeView& node,
+                                                     const JobSecret& secret) {
   absl::StatusOr<const VerbsLibrary*> library = VerbsLibrary::Load();
   if (!library.ok()) return library.status();
-  auto transport = VerbsTransport::Create(**library, settings.verbs, node);
+  VerbsOptions options = settings.verbs;
+  options.secret = secret;
+  auto transport = VerbsTransport::Create(**library, options, node);
   if (!transport.ok()) return transport.status();
   return std::unique_ptr<Transport>(*std::move(transport));
 }
@@ -23,12 +25,12 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeVerbs(const Settings& settings,
 }  // namespace
 
 absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, const NodePlace& place,
-                                        const NodeView& node) {
+                                        const NodeView& node, const JobSecret& secret) {
   Reaching reaching;
   if (settings.use_shm && place.nodes == 1) {
     reaching.transport = std::make_unique<ShmTransport>(node);
   } else if (settings.use_verbs) {
-    auto verbs = MakeVerbs(settings, node);
+    auto verbs = MakeVerbs(settings, node, secret);
     if (!verbs.ok()) {
       return absl::Status(
           verbs.status().code(),

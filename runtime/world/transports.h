@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/job_secret.h"
 #include "runtime/base/node_place.h"
 #include "runtime/base/node_view.h"
 #include "runtime/transport/transport.h"
@@ -23,9 +24,10 @@ struct Reaching {
   bool inlines_atomics = false;
 };
 
-// `node` must outlive it. Errors say what the machine lacks, and what to do.
+// `node` must outlive it; by `secret` ranks that meet over a network know each other. Errors say
+// what the machine lacks, and what to do.
 absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, const NodePlace& place,
-                                        const NodeView& node);
+                                        const NodeView& node, const JobSecret& secret);
 
 }  // namespace weft
 #endif  // WEFT_RUNTIME_WORLD_TRANSPORTS_H_

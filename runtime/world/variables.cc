@@ -12,6 +12,8 @@ std::span<const Variable> Variables() {
       {"WEFT_VERBS_DEVICE", "the first usable port", "the RDMA port: a device, or device:port"},
       {"WEFT_ATOMICS", "auto", "who carries atomics out over RDMA: auto, nic or agent"},
       {"WEFT_VERBS_STRICT_FLUSH", "0", "1: prove by a read that what was put by RDMA is there"},
+      {"WEFT_VERBS_CONNECT", "auto",
+       "how ranks connect over RDMA: exchange (at Join), cm (by librdmacm, when needed), or auto"},
       {"WEFT_FAULT", "none", "for tests: delay and reorder operations, from this seed"},
   };
   return kVariables;

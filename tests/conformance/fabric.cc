@@ -50,6 +50,9 @@ std::unique_ptr<Transport> OnDeviceInTurn(const NodeView& node) {
   const char* const atomics = std::getenv("WEFT_ATOMICS");
   if (atomics != nullptr) options.atomics = ParseAtomicsChoice(atomics).value();
   options.strict_flush = std::getenv("WEFT_VERBS_STRICT_FLUSH") != nullptr;
+  if (const char* const connect = std::getenv("WEFT_VERBS_CONNECT"); connect != nullptr) {
+    options.connect = ParseConnectChoice(connect).value();
+  }
   auto transport = VerbsTransport::Create(**library, options, node);
   EXPECT_TRUE(transport.ok()) << transport.status();
   if (!transport.ok()) throw RankStopped();

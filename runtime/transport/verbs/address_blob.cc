@@ -37,6 +37,14 @@ struct WirePairs {
   uint32_t small, small_packet, bulk, bulk_packet;
 };
 
+struct WireCm {
+  uint8_t v6;
+  uint8_t zero;
+  uint16_t port;
+  uint8_t ip[16];
+  uint8_t nonce[16];
+};
+
 template <typename T>
 void Append(std::string& out, const T& wire) {
   out.append(reinterpret_cast<const char*>(&wire), sizeof(wire));
@@ -68,6 +76,14 @@ bool FromWire(const WireKey& wire, MemoryKey& key) {
   // The end does not wrap.
   return wire.magic == kKeyMagic && wire.segment <= static_cast<uint32_t>(Segment::Kind::kLocal) &&
          wire.rank < kMaxRanks && wire.length <= UINT64_MAX - wire.base;
+}
+
+bool FromWire(const WireCm& wire, CmAddress& address) {
+  address.v6 = wire.v6 == 1;
+  address.port = wire.port;
+  std::memcpy(address.ip, wire.ip, sizeof(wire.ip));
+  std::memcpy(address.nonce.data(), wire.nonce, sizeof(wire.nonce));
+  return wire.v6 <= 1 && wire.zero == 0 && wire.port != 0;
 }
 
 absl::Status NotOurs(std::string_view what, size_t bytes) {
@@ -114,6 +130,12 @@ std::string EncodeVerbsAddress(const VerbsAddress& address) {
                           .bulk = pairs.bulk.number,
                           .bulk_packet = pairs.bulk.first_packet});
   }
+  if (address.cm) {
+    WireCm cm = {.v6 = address.cm->v6, .zero = 0, .port = address.cm->port, .ip = {}, .nonce = {}};
+    std::memcpy(cm.ip, address.cm->ip, sizeof(cm.ip));
+    std::memcpy(cm.nonce, address.cm->nonce.data(), sizeof(cm.nonce));
+    Append(out, cm);
+  }
   return out;
 }
 
@@ -124,7 +146,7 @@ absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
   if (!Take(rest, header) || header.magic != kAddressMagic || header.agent > 1 ||
       header.ethernet > 1 || header.rank >= kMaxRanks || header.mtu < IBV_MTU_256 ||
       header.mtu > IBV_MTU_4096 || header.max_reads == 0 || header.count > kMaxExchangedRanks ||
-      rest.size() != header.count * sizeof(WirePairs) ||
+      rest.size() != (header.count > 0 ? header.count * sizeof(WirePairs) : sizeof(WireCm)) ||
       !FromWire(header.credits, address.credits)) {
     return NotOurs("address", bytes.size());
   }
@@ -144,6 +166,12 @@ absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
     }
     address.pairs.push_back(
         {.small = {pairs.small, pairs.small_packet}, .bulk = {pairs.bulk, pairs.bulk_packet}});
+  }
+  if (header.count == 0) {
+    WireCm wire;
+    if (!Take(rest, wire) || !FromWire(wire, address.cm.emplace())) {
+      return NotOurs("address", bytes.size());
+    }
   }
   return address;
 }

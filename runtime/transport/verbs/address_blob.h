@@ -1,5 +1,5 @@
 // What the verbs transport publishes through the bootstrap, as bytes: where this
-// rank's port is, its queue pairs for every peer, and the keys of its memory.
+// rank's port is, its queue pairs for every peer or where it listens, and the keys of its memory.
 //
 // The bytes come from other processes: decoding checks everything. Plain data and
 // functions; any thread.
@@ -7,12 +7,14 @@
 #define WEFT_RUNTIME_TRANSPORT_VERBS_ADDRESS_BLOB_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/transport/transport.h"
+#include "runtime/transport/verbs/cm_listener.h"
 #include "runtime/transport/verbs/queue_pair.h"
 #include "weft/rank.h"
 
@@ -37,8 +39,10 @@ struct VerbsAddress {
   Rank rank = 0;
   bool agent = false;  // Atomics are carried out by the agent, not by the device.
   RemotePort port;
-  MemoryKey credits;         // One word a peer, by its rank.
-  std::vector<Pairs> pairs;  // Those for each rank, by its rank.
+  MemoryKey credits;  // One word a peer, by its rank.
+  // One of both: the pairs for each rank, by its rank; or where it listens.
+  std::vector<Pairs> pairs;
+  std::optional<CmAddress> cm;
 };
 
 // As many pairs as fit what a bootstrap holds under one key.

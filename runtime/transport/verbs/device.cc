@@ -28,24 +28,31 @@ ibv_context* OpenByName(const VerbsLibrary& library, const std::string& name) {
 
 }  // namespace
 
-VerbsDevice::VerbsDevice(const VerbsLibrary& library, ContextHandle context)
+VerbsDevice::VerbsDevice(const VerbsLibrary& library, const VerbsPort& port, ContextHandle context)
     : library_(&library),
+      port_(port),
       context_(std::move(context)),
       domain_(library.alloc_pd(context_.get()), library.dealloc_pd) {}
 
-absl::StatusOr<VerbsDevice> VerbsDevice::Open(const VerbsLibrary& library,
-                                              std::string_view wanted) {
-  absl::StatusOr<VerbsPort> port = ChoosePort(SurveyPorts(library), wanted);
-  if (!port.ok()) return port.status();
-  ContextHandle context(OpenByName(library, port->device), library.close_device);
+absl::StatusOr<VerbsDevice> VerbsDevice::Open(const VerbsLibrary& library, const VerbsPort& port) {
+  ContextHandle context(OpenByName(library, port.device), library.close_device);
   if (context == nullptr) {
     return absl::UnavailableError(
-        absl::StrCat("cannot open the RDMA device ", port->device, ": ", strerror(errno)));
+        absl::StrCat("cannot open the RDMA device ", port.device, ": ", strerror(errno)));
   }
+  return Use(library, port, std::move(context));
+}
+
+absl::StatusOr<VerbsDevice> VerbsDevice::Borrow(const VerbsLibrary& library, const VerbsPort& port,
+                                                ibv_context* context) {
+  return Use(library, port, ContextHandle(context, [](ibv_context*) { return 0; }));
+}
+
+absl::StatusOr<VerbsDevice> VerbsDevice::Use(const VerbsLibrary& library, const VerbsPort& port,
+                                             ContextHandle context) {
   // Its events are looked for beside other things.
   fcntl(context->async_fd, F_SETFL, fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
-  VerbsDevice device(library, std::move(context));
-  device.port_ = *std::move(port);
+  VerbsDevice device(library, port, std::move(context));
   if (device.domain_ == nullptr || library.query_device(device.context(), &device.limits_) != 0) {
     return absl::UnavailableError(
         absl::StrCat("cannot use the RDMA device ", device.port_.device, ": ", strerror(errno)));

@@ -18,12 +18,16 @@ namespace weft {
 
 class VerbsDevice {
  public:
-  // `wanted` as in ChoosePort.
-  static absl::StatusOr<VerbsDevice> Open(const VerbsLibrary& library, std::string_view wanted);
+  // The one that has `port`, opened.
+  static absl::StatusOr<VerbsDevice> Open(const VerbsLibrary& library, const VerbsPort& port);
+  // The same, as somebody else has opened it and keeps it open.
+  static absl::StatusOr<VerbsDevice> Borrow(const VerbsLibrary& library, const VerbsPort& port,
+                                            ibv_context* context);
 
   const VerbsLibrary& library() const { return *library_; }
   const VerbsPort& port() const { return port_; }
   const ibv_device_attr& limits() const { return limits_; }
+  bool iwarp() const { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
   ibv_context* context() const { return context_.get(); }
   ibv_pd* domain() const { return domain_.get(); }
 
@@ -35,7 +39,10 @@ class VerbsDevice {
   absl::StatusOr<RegionHandle> Register(std::span<std::byte> memory, int access) const;
 
  private:
-  VerbsDevice(const VerbsLibrary& library, ContextHandle context);
+  VerbsDevice(const VerbsLibrary& library, const VerbsPort& port, ContextHandle context);
+
+  static absl::StatusOr<VerbsDevice> Use(const VerbsLibrary& library, const VerbsPort& port,
+                                         ContextHandle context);
 
   const VerbsLibrary* library_;
   VerbsPort port_;

@@ -51,6 +51,7 @@ std::string VerbsTransport::WhyLost(Rank rank) {
   if (rank >= node_.size) return "";
   const std::lock_guard lock(mutex_);
   const VerbsPeer& peer = *peers_[rank];
+  if (peer.loss == Loss::kNoConnection) return peer.why_lost;
   return DescribeLoss({.loss = peer.loss,
                        .mtu = std::min(device_->port().mtu, peer.port.mtu),
                        .small_passed = peer.lane(Lane::kSmall).passed,

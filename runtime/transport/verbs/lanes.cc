@@ -50,13 +50,22 @@ void VerbsTransport::EndLane(VerbsPeer& peer, Lane lane) {
 void VerbsTransport::LosePeer(VerbsPeer& peer, Loss loss) {
   if (std::exchange(peer.state, VerbsPeer::State::kGone) == VerbsPeer::State::kGone) return;
   peer.loss = loss;
-  peer.bulk_open = false;
-  EndLane(peer, Lane::kSmall);
-  if (peer.lane(Lane::kBulk).queue.pair().get() != nullptr) EndLane(peer, Lane::kBulk);
+  for (Lane lane : kLanes) {
+    peer.lane(lane).open = false;
+    if (peer.lane(lane).queue.pair().get() != nullptr) EndLane(peer, lane);
+    if (connector_ != nullptr) connector_->Close(peer.rank, lane);
+  }
   Tell({.peer = peer.rank, .kind = Event::Kind::kPeerDown});
 }
 
 void VerbsTransport::BreakBulk(VerbsPeer& peer) {
+  if (connector_ != nullptr) {
+    if (!peer.lane(Lane::kBulk).open) return;  // It is on its way.
+    CloseLane(peer, Lane::kBulk);
+    connector_->Close(peer.rank, Lane::kBulk);
+    if (peer.reached) connector_->Open(peer.rank, Lane::kBulk);
+    return;
+  }
   if (peer.awaits_answer) return;  // It takes nothing, and is new.
   // A pair that the peer was not told of yet is replaced without a word.
   const bool untold = peer.due == VerbsPeer::Due::kAnswer;
@@ -68,7 +77,7 @@ void VerbsTransport::BreakBulk(VerbsPeer& peer) {
 }
 
 bool VerbsTransport::RenewBulk(VerbsPeer& peer) {
-  peer.bulk_open = false;
+  peer.lane(Lane::kBulk).open = false;
   EndLane(peer, Lane::kBulk);
   VerbsPeer::Credits& credits = peer.lane(Lane::kBulk).credits;
   credits.taken = credits.returned = 0;
@@ -104,7 +113,7 @@ void VerbsTransport::OpenBulk(VerbsPeer& peer, uint32_t number) {
       pair.Connect(peer.port, {number, FirstPacket(peer.ends.bulk, number)},
                    FirstPacket(peer.ours.bulk, pair.number()));
   if (!connected.ok()) return LosePeer(peer, Loss::kRenewal);
-  peer.bulk_open = true;
+  peer.lane(Lane::kBulk).open = true;
   SendDue(peer);
 }
 

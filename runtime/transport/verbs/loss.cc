@@ -86,6 +86,10 @@ std::string DescribeLoss(const LossFacts& facts, const VerbsDevice& device) {
                           " has failed or was removed");
     case Loss::kRenewal:
       return absl::StrCat("its bulk lane could not start anew on ", name);
+    case Loss::kClosed:
+      return "it has closed the connection, or lost it";
+    case Loss::kNoConnection:
+      break;
   }
   return "";
 }

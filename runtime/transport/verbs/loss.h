@@ -14,18 +14,20 @@ namespace weft {
 
 enum class Loss : uint8_t {
   kNone,
-  kGivenUp,      // By this rank.
-  kSilence,      // Nothing was acknowledged, however often it was sent.
-  kBulkSilence,  // The same, and it happened on the bulk lane.
-  kNotReady,     // The peer had no receive for too long.
-  kDenied,       // The peer's device refused the access: its memory is gone.
-  kNoPath,       // Our device could not send: soft ones say so when their interface is down.
-  kFault,        // Any other failed request.
-  kRefused,      // Our device took no more requests.
-  kPair,         // The queue pair failed, as the device has told.
-  kQueues,       // A queue of all pairs failed.
-  kDevice,       // The device failed or was removed.
-  kRenewal,      // The bulk lane could not start anew.
+  kGivenUp,       // By this rank.
+  kSilence,       // Nothing was acknowledged, however often it was sent.
+  kBulkSilence,   // The same, and it happened on the bulk lane.
+  kNotReady,      // The peer had no receive for too long.
+  kDenied,        // The peer's device refused the access: its memory is gone.
+  kNoPath,        // Our device could not send: soft ones say so when their interface is down.
+  kFault,         // Any other failed request.
+  kRefused,       // Our device took no more requests.
+  kPair,          // The queue pair failed, as the device has told.
+  kQueues,        // A queue of all pairs failed.
+  kDevice,        // The device failed or was removed.
+  kRenewal,       // The bulk lane could not start anew.
+  kClosed,        // The peer has ended the connection, or lost it.
+  kNoConnection,  // None came about; what was tried is the peer's to tell.
 };
 
 // Of a request that ended like this.

@@ -1,4 +1,4 @@
-// What the verbs transport knows of one peer: two queue pairs, one a lane, the credits
+// What the verbs transport knows of one peer: its lanes, each a queue pair, the credits
 // of both directions, and how far a bulk lane that starts anew has come.
 //
 // Guarded by the transport's lock.
@@ -10,6 +10,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "runtime/transport/transport.h"
@@ -43,6 +44,8 @@ struct VerbsPeer {
 
     SendQueue queue;
     Credits credits;
+    uint32_t life = 0;          // Which connection it is: part of what tells of its credits.
+    bool open = false;          // Operations may be posted.
     bool passed = false;        // Something has been acknowledged there, ever.
     Loss broken = Loss::kNone;  // Why it failed; see VerbsTransport::MendBroken.
     // What a fence waits for to be over; VerbsTransport::MayStartBehind.
@@ -68,7 +71,11 @@ struct VerbsPeer {
   LaneEnd lanes[2];          // By Lane.
   VerbsAddress::Pairs ours;  // As they were exchanged.
 
-  // What Connect was told.
+  bool reached = false;  // Connect was called,
+  uint32_t untold = 0;   // and this many of its calls were not yet told that it is connected.
+  std::string why_lost;  // Of Loss::kNoConnection.
+
+  // What Connect was told, or the peer's request.
   RemotePort port;
   VerbsAddress::Pairs ends;
   WorkChain::Remote credits;  // The words by which it reads what we took in, one a lane.
@@ -79,7 +86,6 @@ struct VerbsPeer {
   // When an operation on the bulk lane is cut off, its queue pair is replaced, and the
   // peer asked to connect to the new one, by its number. It replaces its own, too, and
   // answers with that one's number: until then the lane takes nothing.
-  bool bulk_open = true;
   bool awaits_answer = false;
   Due due = Due::kNothing;
   uint32_t far_number = 0;  // Of the pair that ours was last connected anew to.

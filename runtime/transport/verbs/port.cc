@@ -54,16 +54,17 @@ VerbsPort Survey(const VerbsLibrary& library, ibv_context* context, std::string_
     return port;
   }
   port.iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
-  if (port.iwarp) {
-    port.reason = "it is iWARP, which is not supported yet";
-    return port;
-  }
   port.ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
   port.lid = attributes.lid;
   port.mtu = attributes.active_mtu;
   port.max_message = attributes.max_msg_sz;
   if (attributes.state != IBV_PORT_ACTIVE) {
     port.reason = "it is not active: is the cable in, and the interface up?";
+    return port;
+  }
+  if (port.iwarp) {
+    port.usable = true;
+    port.reason = "iWARP";
     return port;
   }
   if (port.ethernet) {

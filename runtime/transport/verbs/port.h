@@ -1,6 +1,6 @@
 // The ports of the machine's RDMA devices, and which one a rank uses.
 //
-// A port must be active, and on Ethernet (RoCE, iWARP) have an address (GID). Of
+// A port must be active, and on Ethernet (RoCE) have an address (GID). Of
 // several GIDs the best kind is taken, never a fixed index: RoCE v2 on IPv4, then
 // on global IPv6, then on link-local IPv6. Plain data and functions; any thread.
 #ifndef WEFT_RUNTIME_TRANSPORT_VERBS_PORT_H_
@@ -19,8 +19,8 @@ namespace weft {
 struct VerbsPort {
   std::string device;
   uint8_t number = 1;
-  bool iwarp = false;
-  bool ethernet = false;  // Peers are found by GID, not by LID.
+  bool iwarp = false;     // Peers are found by IP address, by librdmacm.
+  bool ethernet = false;  // Else: peers are found by GID, not by LID.
   uint16_t lid = 0;
   ibv_gid gid = {};
   uint32_t gid_type = 0;

@@ -27,8 +27,10 @@ static_assert(kRepeatNs * (kRetries + 1) < 3'000'000'000, "a lost node is known 
 constexpr uint8_t kNotReadyTimer = 12;
 constexpr uint8_t kNotReadyRetries = 6;
 
-constexpr unsigned kPeersMay = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+unsigned PeersMay(const VerbsDevice& device) {
+  const unsigned moves = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  return device.iwarp() ? moves : moves | IBV_ACCESS_REMOTE_ATOMIC;
+}
 
 }  // namespace
 
@@ -73,7 +75,7 @@ absl::Status QueuePair::Initialize() {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = device_->port().number;
-  attributes.qp_access_flags = kPeersMay;
+  attributes.qp_access_flags = PeersMay(*device_);
   return Modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
                 "ready to connect");
 }
@@ -121,6 +123,43 @@ absl::Status QueuePair::ReadyToSend(const RemotePort& port, uint32_t first_packe
                 IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
                     IBV_QP_MAX_QP_RD_ATOMIC,
                 "ready to send");
+}
+
+absl::Status QueuePair::Prepare(const CmLibrary& cm, rdma_cm_id& id, ibv_qp_state step,
+                                ibv_qp_attr& attributes, int& mask) const {
+  // Above are bits that some kernels let out, though they are their own.
+  constexpr int kKnown = (IBV_QP_DEST_QPN << 1) - 1;
+  attributes = {};
+  attributes.qp_state = step;
+  if (cm.init_qp_attr(&id, &attributes, &mask) != 0) {
+    return absl::UnavailableError(absl::StrCat("the connection through ", device_->port().name(),
+                                               " is gone: ", strerror(errno)));
+  }
+  mask &= kKnown;
+  return absl::OkStatus();
+}
+
+absl::Status QueuePair::ConnectThrough(const CmLibrary& cm, rdma_cm_id& id, const Depths& depths) {
+  ibv_qp_attr attributes;
+  int mask = 0;
+  // The partition may be another than the first.
+  absl::Status status = Prepare(cm, id, IBV_QPS_INIT, attributes, mask);
+  attributes.qp_access_flags = PeersMay(*device_);
+  if (status.ok()) status = Modify(attributes, mask, "ready to connect");
+  if (!status.ok() || device_->iwarp()) return status;
+
+  status = Prepare(cm, id, IBV_QPS_RTR, attributes, mask);
+  attributes.max_dest_rd_atomic = depths.in;
+  attributes.min_rnr_timer = kNotReadyTimer;  // librdmacm's 0 stands for 655 ms.
+  if (status.ok()) status = Modify(attributes, mask, "ready to receive");
+  if (!status.ok()) return status;
+
+  status = Prepare(cm, id, IBV_QPS_RTS, attributes, mask);
+  attributes.timeout = kTimeout;
+  attributes.retry_cnt = kRetries;
+  attributes.rnr_retry = kNotReadyRetries;
+  attributes.max_rd_atomic = depths.out;
+  return status.ok() ? Modify(attributes, mask, "ready to send") : status;
 }
 
 absl::Status QueuePair::Connect(const RemotePort& port, const PairEnd& end, uint32_t first_packet) {

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/transport/verbs/cm_library.h"
 #include "runtime/transport/verbs/device.h"
 
 namespace weft {
@@ -50,6 +51,14 @@ class QueuePair {
     uint32_t max_inline = 0;  // Bytes; the pair may grant more.
   };
 
+  // Reads and atomics at a time: that it answers, and that it asks.
+  struct Depths {
+    uint8_t in = 1;
+    uint8_t out = 1;
+  };
+
+  // None, as after Destroy.
+  QueuePair() : device_(nullptr), pair_(nullptr, nullptr), max_inline_(0) {}
   // A pair that awaits its peer (INIT). The device and the queues must outlive it.
   static absl::StatusOr<QueuePair> Create(const VerbsDevice& device, const Queues& queues,
                                           const Size& size);
@@ -62,6 +71,10 @@ class QueuePair {
   // receive, then to send.
   absl::Status Connect(const RemotePort& port, const PairEnd& end, uint32_t first_packet);
 
+  // Connects to the end that librdmacm has found, or that has asked, on `id`. For an iWARP device
+  // that is no more than preparation: it is done by accepting, or by the answer.
+  absl::Status ConnectThrough(const CmLibrary& cm, rdma_cm_id& id, const Depths& depths);
+
   // Nothing of what is under way is touched any more, though nothing tells of it either.
   void Destroy() { pair_.reset(); }
 
@@ -71,6 +84,9 @@ class QueuePair {
   absl::Status Initialize();
   absl::Status ReadyToReceive(const RemotePort& port, const PairEnd& end);
   absl::Status ReadyToSend(const RemotePort& port, uint32_t first_packet);
+  // What librdmacm has for a step, and of that what the mask says.
+  absl::Status Prepare(const CmLibrary& cm, rdma_cm_id& id, ibv_qp_state step,
+                       ibv_qp_attr& attributes, int& mask) const;
   absl::Status Modify(ibv_qp_attr& attributes, int mask, const std::string& step);
 
   const VerbsDevice* device_;

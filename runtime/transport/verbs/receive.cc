@@ -80,11 +80,13 @@ bool VerbsTransport::SendReplies(VerbsPeer& peer) {
 void VerbsTransport::SendDue(VerbsPeer& peer) {
   if (peer.state != VerbsPeer::State::kConnected) return;
   for (Lane lane : kLanes) {
+    if (!peer.lane(lane).open) continue;  // Once it is, what came meanwhile is due.
     VerbsPeer::Credits& credits = peer.lane(lane).credits;
+    const uint64_t told =
+        uint64_t{peer.lane(lane).life} << 32 | static_cast<uint32_t>(credits.taken);
     const WorkChain::Remote word = {peer.credits.at + static_cast<size_t>(lane) * sizeof(uint64_t),
                                     peer.credits.key};
-    if (credits.due() &&
-        SendOurs(peer, 1, [&](WorkChain& chain) { chain.AddWord(word, credits.taken); })) {
+    if (credits.due() && SendOurs(peer, 1, [&](WorkChain& chain) { chain.AddWord(word, told); })) {
       credits.returned = credits.taken;
     }
     any_due_ |= credits.due();

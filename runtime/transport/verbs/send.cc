@@ -88,16 +88,18 @@ bool VerbsTransport::HasRoom(const SendQueue& queue, size_t chained, size_t requ
 bool VerbsTransport::MayTake(VerbsPeer& peer, size_t chained, const Op& op) {
   VerbsPeer::LaneEnd& lane = peer.lane(op.lane);
   if (!HasRoom(lane.queue, chained, WorkChain::RequestsOf(op, dialect_))) return false;
-  if (op.lane == Lane::kBulk && !peer.bulk_open) return false;
+  if (!lane.open) return false;
   if (op.fenced && !MayStartBehind(peer, lane)) return false;
   if (IsRequest(op)) {
     if (peer.requests.full()) return false;
   } else if (op.ride == Ride::kNone) {
     return true;
   }
-  // No more than it has receives for, whatever the word says: it may be torn.
-  return lane.credits.sent - CreditWord(peer.rank, op.lane).load(std::memory_order_acquire) <
-         Arrivals::kCredits;
+  // No more than it has receives for, whatever the word says: it may be torn. Of an earlier
+  // connection of the lane it says nothing.
+  const uint64_t word = CreditWord(peer.rank, op.lane).load(std::memory_order_acquire);
+  const uint32_t taken = word >> 32 == lane.life ? static_cast<uint32_t>(word) : 0;
+  return static_cast<uint32_t>(lane.credits.sent) - taken < Arrivals::kCredits;
 }
 
 bool VerbsTransport::MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const {

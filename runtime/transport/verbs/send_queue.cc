@@ -1,14 +1,9 @@
 #include "runtime/transport/verbs/send_queue.h"
 
-#include <utility>
-
 namespace weft {
 
-SendQueue::SendQueue(QueuePair pair, uint32_t depth, bool proves)
-    : pair_(std::move(pair)),
-      depth_(depth),
-      proves_(proves),
-      marks_(std::make_unique<Mark[]>(depth)) {}
+SendQueue::SendQueue(uint32_t depth, bool proves)
+    : depth_(depth), proves_(proves), marks_(std::make_unique<Mark[]>(depth)) {}
 
 void SendQueue::EndFirst(Event::Result result, Ended ended) {
   const Mark ends = mark(head_++);

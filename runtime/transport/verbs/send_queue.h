@@ -31,9 +31,9 @@ class SendQueue {
   // Told of each mark that is something.
   using Ended = absl::FunctionRef<void(const Mark& mark, Event::Result result)>;
 
-  // Depth: a power of two. `proves`: only completions that say so prove that earlier requests
-  // have succeeded.
-  SendQueue(QueuePair pair, uint32_t depth, bool proves);
+  // Without a queue pair, until Renew. Depth: a power of two. `proves`: only completions that
+  // say so prove that earlier requests have succeeded.
+  SendQueue(uint32_t depth, bool proves);
 
   QueuePair& pair() { return pair_; }
   size_t room() const { return depth_ - under_way(); }
@@ -54,7 +54,7 @@ class SendQueue {
   bool Complete(uint32_t position, Event::Result result, Ended ended);
   // Ends what is under way, with the queue pair.
   void Destroy(Event::Result result, Ended ended);
-  // Goes on with another, whose completions come behind all those of the one destroyed.
+  // Goes on with another, whose completions come behind all those of a former one.
   void Renew(QueuePair pair) { pair_ = std::move(pair); }
 
  private:

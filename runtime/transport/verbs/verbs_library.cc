@@ -3,33 +3,14 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include <string>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/transport/verbs/symbols.h"
 
 namespace weft {
 namespace {
 
 constexpr char kName[] = "libibverbs.so.1";
-
-// Looks functions up, and remembers the first that is missing.
-class Symbols {
- public:
-  explicit Symbols(void* library) : library_(library) {}
-
-  template <typename Function>
-  void Find(const char* name, Function*& function) {
-    void* const symbol = dlsym(library_, name);
-    if (symbol == nullptr && missing_.empty()) missing_ = name;
-    function = reinterpret_cast<Function*>(symbol);
-  }
-  const std::string& missing() const { return missing_; }
-
- private:
-  void* const library_;
-  std::string missing_;
-};
 
 absl::StatusOr<VerbsLibrary> LoadTable() {
   void* const library = dlopen(kName, RTLD_NOW | RTLD_LOCAL);

@@ -20,6 +20,11 @@ constexpr uint32_t kInlineBytes = 128;
 // While somebody polls, the service thread looks this often whether that goes on; or for room,
 // while something is due to a peer.
 constexpr absl::Duration kWhilePolled = absl::Milliseconds(1);
+// Who waits for a connection looks this often what the service thread, which is told at once,
+// has made of it.
+constexpr absl::Duration kWhileConnecting = absl::Milliseconds(1);
+// And who polls looks for requests to connect this often.
+constexpr uint64_t kPollsAStep = 64;
 
 class VerbsRegistration final : public Registration {
  public:
@@ -45,7 +50,6 @@ VerbsTransport::VerbsTransport(std::shared_ptr<const VerbsDevice> device, const 
       caps_({.name = "verbs",
              .needs_registered_source = true,
              .needs_service = true,
-             .connects_eagerly = true,
              .atomics_match_cpu = dialect.messages,
              .atomics = dialect.messages ? Atomics::kAll : Atomics::kAddAndCompareSwap64,
              .max_length = device_->port().max_message}),
@@ -56,20 +60,30 @@ VerbsTransport::~VerbsTransport() = default;
 absl::StatusOr<std::unique_ptr<VerbsTransport>> VerbsTransport::Create(const VerbsLibrary& library,
                                                                        const VerbsOptions& options,
                                                                        const NodeView& node) {
-  absl::StatusOr<VerbsDevice> device = VerbsDevice::Open(library, options.device);
+  const absl::StatusOr<VerbsPort> port = ChoosePort(SurveyPorts(library), options.device);
+  if (!port.ok()) return port.status();
+  const absl::StatusOr<bool> by_cm = ConnectsByCm(options.connect, *port, node.size);
+  if (!by_cm.ok()) return by_cm.status();
+  std::optional<CmListener> listener;
+  if (*by_cm) {
+    const absl::StatusOr<const CmLibrary*> cm = CmLibrary::Load();
+    if (!cm.ok()) return cm.status();
+    absl::StatusOr<CmListener> listening = CmListener::Open(**cm, *port);
+    if (!listening.ok()) return listening.status();
+    listener = *std::move(listening);
+  }
+  absl::StatusOr<VerbsDevice> device =
+      listener ? VerbsDevice::Borrow(library, *port, listener->context())
+               : VerbsDevice::Open(library, *port);
   if (!device.ok()) return device.status();
   const absl::StatusOr<Dialect> dialect =
       ChooseDialect(device->port(), device->limits().atomic_cap, options);
   if (!dialect.ok()) return dialect.status();
-  if (node.size > kMaxExchangedRanks) {
-    return absl::ResourceExhaustedError(absl::StrCat("queue pairs of ", node.size,
-                                                     " ranks cannot be exchanged through the "
-                                                     "bootstrap: at most ",
-                                                     kMaxExchangedRanks));
-  }
   std::unique_ptr<VerbsTransport> transport(
       new VerbsTransport(std::make_shared<const VerbsDevice>(*std::move(device)), *dialect, node));
-  if (absl::Status made = transport->MakeQueues(); !made.ok()) return made;
+  if (absl::Status made = transport->MakeQueues(std::move(listener), options.secret); !made.ok()) {
+    return made;
+  }
   return transport;
 }
 
@@ -81,7 +95,8 @@ absl::StatusOr<QueuePair> VerbsTransport::MakePair() {
                            {.depth = depth_, .max_inline = kInlineBytes});
 }
 
-absl::Status VerbsTransport::MakeQueues() {
+absl::Status VerbsTransport::MakeQueues(std::optional<CmListener> listener,
+                                        const JobSecret& secret) {
   const VerbsLibrary& library = device_->library();
   const uint32_t pairs = 2 * node_.size;
   const auto max_cqe = static_cast<uint32_t>(device_->limits().max_cqe);
@@ -115,25 +130,41 @@ absl::Status VerbsTransport::MakeQueues() {
 
   ready_.reserve(2 * kMaxTokens + pairs);
   for (Rank rank = 0; rank < node_.size; ++rank) {
-    auto small = MakePair();
-    if (!small.ok()) return small.status();
-    auto bulk = MakePair();
-    if (!bulk.ok()) return bulk.status();
-    arrivals_->Expect(small->number(), {.rank = rank, .lane = Lane::kSmall});
-    arrivals_->Expect(bulk->number(), {.rank = rank, .lane = Lane::kBulk});
-    caps_.max_inline = small->max_inline();
-    if (caps_.max_inline < Message::kBytes) {
-      return absl::UnimplementedError(
-          absl::StrCat(device_->port().name(), " takes only ", caps_.max_inline,
-                       " bytes inline, but messages have ", Message::kBytes,
-                       ": choose another device by WEFT_VERBS_DEVICE"));
+    peers_.push_back(std::make_unique<VerbsPeer>(rank, SendQueue(depth_, dialect_.proves),
+                                                 SendQueue(depth_, dialect_.proves)));
+  }
+  // What a pair holds inline a pair tells.
+  const absl::StatusOr<QueuePair> probe = MakePair();
+  if (!probe.ok()) return probe.status();
+  caps_.max_inline = probe->max_inline();
+  if (caps_.max_inline < Message::kBytes) {
+    return absl::UnimplementedError(
+        absl::StrCat(device_->port().name(), " takes only ", caps_.max_inline,
+                     " bytes inline, but messages have ", Message::kBytes,
+                     ": choose another device by WEFT_VERBS_DEVICE"));
+  }
+  if (!listener) return ExchangePairs();
+  connector_ = std::make_unique<CmConnector>(
+      *std::move(listener), *device_,
+      CmConnector::Self{.rank = node_.rank,
+                        .size = node_.size,
+                        .secret = secret,
+                        .credits = reinterpret_cast<uint64_t>(words_.get()),
+                        .credit_key = (*words_region_)->rkey},
+      static_cast<CmConnector::Owner&>(*this));
+  return absl::OkStatus();
+}
+
+absl::Status VerbsTransport::ExchangePairs() {
+  caps_.connects_eagerly = true;
+  for (const auto& peer : peers_) {
+    for (Lane lane : kLanes) {
+      auto pair = MakePair(peer->rank, lane);
+      if (!pair.ok()) return pair.status();
+      (lane == Lane::kSmall ? peer->ours.small : peer->ours.bulk) = {pair->number(),
+                                                                     RandomPacketNumber()};
+      peer->lane(lane).queue.Renew(*std::move(pair));
     }
-    const VerbsAddress::Pairs ours = {.small = {small->number(), RandomPacketNumber()},
-                                      .bulk = {bulk->number(), RandomPacketNumber()}};
-    peers_.push_back(
-        std::make_unique<VerbsPeer>(rank, SendQueue(*std::move(small), depth_, dialect_.proves),
-                                    SendQueue(*std::move(bulk), depth_, dialect_.proves)));
-    peers_.back()->ours = ours;
   }
   return absl::OkStatus();
 }
@@ -172,8 +203,13 @@ std::string VerbsTransport::Address() const {
                                       .base = reinterpret_cast<uint64_t>(words_.get()),
                                       .length = words_.bytes(),
                                       .key = (*words_region_)->rkey},
-                          .pairs = {}};
-  for (const auto& peer : peers_) address.pairs.push_back(peer->ours);
+                          .pairs = {},
+                          .cm = {}};
+  if (connector_ != nullptr) {
+    address.cm = connector_->address();
+  } else {
+    for (const auto& peer : peers_) address.pairs.push_back(peer->ours);
+  }
   return EncodeVerbsAddress(address);
 }
 
@@ -183,34 +219,59 @@ absl::Status VerbsTransport::CheckRank(Rank peer) const {
       absl::StrCat("there is no rank ", peer, " in a job of ", node_.size, " ranks"));
 }
 
-absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
-  if (absl::Status status = CheckRank(rank); !status.ok()) return status;
-  const absl::StatusOr<VerbsAddress> address = DecodeVerbsAddress(bytes);
-  if (!address.ok()) return address.status();
-  if (address->rank != rank || address->pairs.size() != node_.size ||
-      address->credits.length < CreditBytes()) {
+absl::Status VerbsTransport::CheckAddress(Rank rank, const VerbsAddress& address) const {
+  const bool by_cm = connector_ != nullptr;
+  if (address.cm.has_value() != by_cm) {
+    const auto how = [](bool cm) { return cm ? "librdmacm (cm)" : "exchange"; };
+    return absl::FailedPreconditionError(
+        absl::StrCat("rank ", rank, " connects by ", how(!by_cm), ", rank ", node_.rank, " by ",
+                     how(by_cm), ": set WEFT_VERBS_CONNECT to the same on all ranks"));
+  }
+  if (address.rank != rank || address.credits.length < CreditBytes() ||
+      (!by_cm && address.pairs.size() != node_.size)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the address is one of rank ", address->rank, " in a job of ", address->pairs.size(),
+        "the address is one of rank ", address.rank, " in a job of ", address.pairs.size(),
         " ranks, not of rank ", rank, " in one of ", node_.size));
   }
-  if (address->agent != dialect_.messages) {
+  if (address.agent != dialect_.messages) {
     const auto whose = [](bool agent) { return agent ? "its processor" : "its RDMA device"; };
     return absl::FailedPreconditionError(absl::StrCat(
-        "rank ", rank, " carries atomics out by ", whose(address->agent), ", rank ", node_.rank,
+        "rank ", rank, " carries atomics out by ", whose(address.agent), ", rank ", node_.rank,
         " by ", whose(dialect_.messages),
         ": set WEFT_ATOMICS=agent on all ranks, or give all a device that has atomics by "
         "WEFT_VERBS_DEVICE"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
+  if (absl::Status status = CheckRank(rank); !status.ok()) return status;
+  const absl::StatusOr<VerbsAddress> address = DecodeVerbsAddress(bytes);
+  if (!address.ok()) return address.status();
+  if (absl::Status status = CheckAddress(rank, *address); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
   VerbsPeer& peer = *peers_[rank];
   if (peer.state == VerbsPeer::State::kGone) {
     return absl::UnavailableError(absl::StrCat("rank ", rank, " was given up"));
   }
-  if (peer.state == VerbsPeer::State::kNew) {
+  if (!std::exchange(peer.reached, true)) {
     peer.port = address->port;
-    peer.ends = address->pairs[node_.rank];
     peer.credits = {address->credits.base + node_.rank * 2 * sizeof(uint64_t),
                     address->credits.key};
+    if (connector_ != nullptr) {
+      connector_->Reach(rank, *address->cm);
+    } else {
+      peer.ends = address->pairs[node_.rank];
+    }
+  }
+  if (peer.state == VerbsPeer::State::kNew && connector_ != nullptr) {
+    ++peer.untold;
+    for (Lane lane : kLanes) {
+      if (!peer.lane(lane).open) connector_->Open(rank, lane);
+    }
+    return absl::OkStatus();
+  }
+  if (peer.state == VerbsPeer::State::kNew) {
     for (Lane lane : kLanes) {
       const absl::Status connected = peer.lane(lane).queue.pair().Connect(
           peer.port, peer.ends.of(lane), peer.ours.of(lane).first_packet);
@@ -218,6 +279,7 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
         return absl::Status(connected.code(),
                             absl::StrCat("to rank ", rank, ": ", connected.message()));
       }
+      peer.lane(lane).open = true;
     }
     peer.state = VerbsPeer::State::kConnected;
   }
@@ -255,9 +317,13 @@ void VerbsTransport::Abandon(Rank rank, Lane lane) {
 // --- Waiting ---------------------------------------------------------------------------
 
 size_t VerbsTransport::Poll(std::span<Event> events) {
-  polls_.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t polls = polls_.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   refused_ = false;
+  // A system call: not each time, unless something is awaited.
+  if (connector_ != nullptr && (connector_->busy() || polls % kPollsAStep == 0)) {
+    connector_->Step();
+  }
   if (under_way_ > 0) ReapSent();
   TakeArrivalsAndAnswer();
   const size_t count = std::min(events.size(), ready_.size() - ready_first_);
@@ -275,16 +341,18 @@ size_t VerbsTransport::Poll(std::span<Event> events) {
 
 Armed VerbsTransport::Arm() {
   const std::lock_guard lock(mutex_);
+  const bool connecting = connector_ != nullptr && connector_->busy();
   return {.ready = under_way_ > 0 || unanswered_ > 0 || refused_ || !ready_.empty(),
           .fd = -1,
-          .at = Deadline()};
+          .at = connecting ? Deadline::After(kWhileConnecting) : Deadline()};
 }
 
 void VerbsTransport::Serve(Deadline deadline) {
   uint64_t seen = polls_.load(std::memory_order_relaxed);
-  bool device_tells = true;
+  bool device_tells = true, cm_tells = true;
   while (!deadline.Expired()) {
     bool polled_by_others, awaits_room;
+    Deadline wake = deadline;
     {
       const std::lock_guard lock(mutex_);
       const uint64_t polls = polls_.load(std::memory_order_relaxed);
@@ -292,6 +360,8 @@ void VerbsTransport::Serve(Deadline deadline) {
       // What is due to a peer may wait for room that only completions make.
       if (any_due_) ReapSent();
       if (device_tells) TakeAsyncEvents();
+      if (connector_ != nullptr && (cm_tells || connector_->busy())) connector_->Step();
+      if (connector_ != nullptr) wake = std::min(deadline, connector_->next());
       TakeArrivalsAndAnswer();
       if (!polled_by_others) {
         arrivals_->Arm();
@@ -300,15 +370,18 @@ void VerbsTransport::Serve(Deadline deadline) {
       WakePollers();
       awaits_room = any_due_;
     }
-    pollfd wait[] = {{.fd = arrivals_->fd(), .events = POLLIN, .revents = 0},
-                     {.fd = device_->context()->async_fd, .events = POLLIN, .revents = 0}};
+    pollfd wait[] = {
+        {.fd = arrivals_->fd(), .events = POLLIN, .revents = 0},
+        {.fd = device_->context()->async_fd, .events = POLLIN, .revents = 0},
+        {.fd = connector_ == nullptr ? -1 : connector_->fd(), .events = POLLIN, .revents = 0}};
     if (polled_by_others || device_lost_) wait[0].fd = -1;
     if (device_lost_) wait[1].fd = -1;
-    const absl::Duration left = absl::Nanoseconds(deadline.RemainingNanos());
+    const absl::Duration left = absl::Nanoseconds(wake.RemainingNanos());
     const timespec time =
         absl::ToTimespec(polled_by_others || awaits_room ? std::min(left, kWhilePolled) : left);
     const bool any = ppoll(wait, std::size(wait), &time, nullptr) > 0;
     device_tells = any && wait[1].revents != 0;
+    cm_tells = any && wait[2].revents != 0;
     if (any && wait[0].revents != 0) {
       const std::lock_guard lock(mutex_);
       arrivals_->Disarm();

@@ -1,11 +1,11 @@
 // The transport over RDMA verbs: puts and gets are RDMA WRITE and READ, carried out
 // by the devices of both sides while the target's processor does something else.
 //
-// Every pair of ranks has two reliable connected queue pairs, one a lane. Their
-// numbers are exchanged through the addresses that the ranks publish, so all are
-// made, and must be connected by both sides, before anything is posted. Setting up
-// and waiting are in verbs_transport.cc, the rest in send.cc, receive.cc, lanes.cc
-// and failure.cc.
+// Every pair of ranks has two reliable connected queue pairs, one a lane. Either their
+// numbers are exchanged through the addresses that the ranks publish: then all are
+// made, and must be connected by both sides, before anything is posted. Or librdmacm
+// connects each when it is first needed (cm_connector.h). Setting up and waiting are in
+// verbs_transport.cc, the rest in send.cc, receive.cc, lanes.cc, connect.cc and failure.cc.
 //
 // Threads: as transport.h says. One lock guards all; Serve takes it for moments,
 // and sleeps without it.
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "runtime/base/node_view.h"
 #include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/arrivals.h"
+#include "runtime/transport/verbs/cm_connector.h"
 #include "runtime/transport/verbs/device.h"
 #include "runtime/transport/verbs/dialect.h"
 #include "runtime/transport/verbs/peer.h"
@@ -33,10 +35,10 @@
 
 namespace weft {
 
-class VerbsTransport final : public Transport {
+class VerbsTransport final : public Transport, private CmConnector::Owner {
  public:
-  // Opens the port that `options` name, and makes the queue pairs for all ranks of `node`,
-  // whose doorbell and counters it raises, and on whose memory it carries atomics out.
+  // Opens the port that `options` name, and makes what it takes to connect to the ranks of
+  // `node`, whose doorbell and counters it raises, and on whose memory it carries atomics out.
   static absl::StatusOr<std::unique_ptr<VerbsTransport>> Create(const VerbsLibrary& library,
                                                                 const VerbsOptions& options,
                                                                 const NodeView& node);
@@ -63,9 +65,12 @@ class VerbsTransport final : public Transport {
   VerbsTransport(std::shared_ptr<const VerbsDevice> device, const Dialect& dialect,
                  const NodeView& node);
 
-  absl::Status MakeQueues();
+  // `listener`: connections are made by librdmacm, from there.
+  absl::Status MakeQueues(std::optional<CmListener> listener, const JobSecret& secret);
+  absl::Status ExchangePairs();
   absl::StatusOr<QueuePair> MakePair();
   absl::Status CheckRank(Rank peer) const;
+  absl::Status CheckAddress(Rank rank, const VerbsAddress& address) const;
 
   // All below are called with the lock held.
 
@@ -127,6 +132,15 @@ class VerbsTransport final : public Transport {
   // Connects our new pair to the peer's, that with `number`.
   void OpenBulk(VerbsPeer& peer, uint32_t number);
 
+  // --- connect.cc ---
+  absl::StatusOr<QueuePair> MakePair(Rank peer, Lane lane) override;
+  void DropPair(QueuePair pair) override;
+  bool OnRequest(const CmMessage& request) override;
+  void OnOpen(Rank peer, Lane lane, QueuePair pair, uint32_t number) override;
+  void OnClosed(Rank peer, Lane lane) override;
+  void OnFailed(Rank peer, Lane lane, const absl::Status& why) override;
+  void CloseLane(VerbsPeer& peer, Lane lane);
+
   const std::shared_ptr<const VerbsDevice> device_;  // Shared with the registrations.
   const Dialect dialect_;
   const NodeView node_;
@@ -153,6 +167,8 @@ class VerbsTransport final : public Transport {
   bool any_due_ = false;             // Something may be due to a peer.
   bool device_lost_ = false;         // It neither tells of anything any more, nor wakes.
   std::atomic<uint64_t> polls_ = 0;  // Tells Serve that somebody else takes arrivals in.
+
+  std::unique_ptr<CmConnector> connector_;  // Null: queue pairs were exchanged.
 };
 
 }  // namespace weft

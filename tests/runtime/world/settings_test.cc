@@ -73,7 +73,8 @@ TEST(Settings, BadValuesAreNamed) {
                                                         {"WEFT_FAULT", "yes"},
                                                         {"WEFT_TRANSPORTS", "tcpip"},
                                                         {"WEFT_TRANSPORTS", "shm,"},
-                                                        {"WEFT_TRANSPORTS", "Verbs"}}) {
+                                                        {"WEFT_TRANSPORTS", "Verbs"},
+                                                        {"WEFT_VERBS_CONNECT", "yes"}}) {
     const absl::Status status = ResolveSettings({}, Environment({{variable, value}})).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << variable << "=" << value;
     EXPECT_NE(status.message().find(variable), absl::string_view::npos) << status;
@@ -95,9 +96,12 @@ TEST(Settings, TransportsAreThoseNamed) {
   EXPECT_TRUE(settings({}).use_shm && settings({}).use_verbs) << "whatever serves";
   const Settings shm = settings({{"WEFT_TRANSPORTS", "shm"}});
   EXPECT_TRUE(shm.use_shm && !shm.use_verbs);
-  const Settings verbs = settings({{"WEFT_TRANSPORTS", "verbs"}, {"WEFT_VERBS_DEVICE", "rxe0:1"}});
+  const Settings verbs = settings({{"WEFT_TRANSPORTS", "verbs"},
+                                   {"WEFT_VERBS_DEVICE", "rxe0:1"},
+                                   {"WEFT_VERBS_CONNECT", "cm"}});
   EXPECT_TRUE(!verbs.use_shm && verbs.use_verbs);
   EXPECT_EQ(verbs.verbs.device, "rxe0:1");
+  EXPECT_EQ(verbs.verbs.connect, ConnectChoice::kCm);
   const Settings both = settings({{"WEFT_TRANSPORTS", "verbs,shm"}});
   EXPECT_TRUE(both.use_shm && both.use_verbs);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "runtime/transport/verbs/address_blob.h"
 
@@ -22,7 +23,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   good.pairs.resize(2);
   std::string encoded = weft::EncodeVerbsAddress(good);
   if (!weft::DecodeVerbsAddress(encoded).ok()) std::abort();
+  weft::VerbsAddress by_cm = good;
+  by_cm.pairs.clear();
+  by_cm.cm.emplace().port = 1;
+  std::string encoded_by_cm = weft::EncodeVerbsAddress(by_cm);
+  const auto decoded = weft::DecodeVerbsAddress(encoded_by_cm);
+  if (!decoded.ok() || decoded->cm != by_cm.cm) std::abort();
   if (size < 2) return 0;
+  if (data[1] % 2 == 1) encoded = std::move(encoded_by_cm);
   const size_t at = (data[0] | size_t{data[1]} << 8) % (encoded.size() + 1);
   encoded.replace(at, std::min(size - 2, encoded.size() - at), bytes.substr(2));
   if (const auto address = weft::DecodeVerbsAddress(encoded); address.ok()) {
