@@ -18,7 +18,8 @@ absl::StatusOr<Dialect> ChooseDialect(const VerbsPort& port, ibv_atomic_cap atom
   return Dialect{.messages = !able || options.atomics == AtomicsChoice::kAgent,
                  .proves = port.iwarp || options.strict_flush,
                  .waits_to_fence = port.iwarp,
-                 .remote_sinks = port.iwarp};
+                 .remote_sinks = port.iwarp,
+                 .max_inline = port.iwarp ? 64u : 128u};
 }
 
 }  // namespace weft

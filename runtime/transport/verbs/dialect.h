@@ -5,6 +5,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "runtime/transport/verbs/port.h"
 #include "runtime/transport/verbs/verbs_options.h"
@@ -22,6 +24,8 @@ struct Dialect {
   bool waits_to_fence = false;
   // A READ's answer is a remote write into the memory that it is for.
   bool remote_sinks = false;
+  // Bytes that are asked for in a request; soft-iWARP makes no queue pair with more than 80.
+  uint32_t max_inline = 128;
 };
 
 // Of a device that has `atomics`. kFailedPrecondition: it cannot do what was asked for.

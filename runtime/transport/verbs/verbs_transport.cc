@@ -16,7 +16,6 @@ namespace {
 
 constexpr uint32_t kMaxDepth = 256;
 constexpr uint32_t kMinDepth = 64;
-constexpr uint32_t kInlineBytes = 128;
 // While somebody polls, the service thread looks this often whether that goes on; or for room,
 // while something is due to a peer.
 constexpr absl::Duration kWhilePolled = absl::Milliseconds(1);
@@ -92,7 +91,7 @@ absl::StatusOr<QueuePair> VerbsTransport::MakePair() {
                            {.sent = sent_.get(),
                             .received = arrivals_->completions(),
                             .receives = arrivals_->receives()},
-                           {.depth = depth_, .max_inline = kInlineBytes});
+                           {.depth = depth_, .max_inline = dialect_.max_inline});
 }
 
 absl::Status VerbsTransport::MakeQueues(std::optional<CmListener> listener,
