@@ -40,7 +40,9 @@ inline absl::Status Flush(const Reach& reach) {
 }  // namespace internal
 
 // The calling thread's earlier operations to `rank` reach it before its later
-// ones. Says nothing of completion, and never waits for it on shared memory.
+// ones. Says nothing of completion, and does not wait for it: but for a rank of the
+// own node in a job that reaches others by RDMA, where what is under way to it (an atomic,
+// through the device) must be over before a store; at most the operations' deadline.
 inline void Fence(Rank rank) { internal::Fence(internal::reach, rank); }
 
 // Blocks until all earlier operations to `rank`, of all threads that happen

@@ -111,8 +111,9 @@ class Engine::Impl {
   // --- registered.cc ---
   // The key of registered memory that holds all of it; nullopt: it is not registered.
   std::optional<uint32_t> LocalKey(const void* memory, uint64_t length) const;
-  // Ends the operations from and to `memory`, and with them all that are under way there.
-  void CutOffBulk(Peer& peer, std::span<const std::byte> memory);
+  // The caller's memory is not touched for that operation any more; one on the bulk lane ends,
+  // and with it all that are under way there.
+  void CutOff(uint32_t index);
 
   // --- progress.cc ---
   // Waits until ready(), which is called with the lock held, returns true (then

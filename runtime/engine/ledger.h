@@ -91,6 +91,8 @@ class Ledger {
 
   bool full() const { return in_use_ == capacity_; }
   uint32_t in_use() const { return in_use_; }
+  // All that there have been at a time, in use or not.
+  uint32_t slots() const { return static_cast<uint32_t>(slots_.size()); }
 
   Slot& operator[](uint32_t index) { return slots_[index]; }
 

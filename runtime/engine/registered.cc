@@ -1,5 +1,4 @@
 // Memory of this process that the transport has registered: what lies in it moves straight.
-#include <algorithm>
 #include <utility>
 
 #include "runtime/engine/engine_impl.h"
@@ -8,18 +7,19 @@
 namespace weft {
 namespace {
 
-bool Overlaps(const Slot& slot, std::span<const std::byte> memory) {
-  const auto* const at = static_cast<const std::byte*>(slot.op.local);
-  return slot.lane == Lane::kBulk && !slot.bounced && at < memory.data() + memory.size() &&
-         memory.data() < at + slot.op.length;
+// Whether `slot` is still to read or write some of `memory`, the caller's.
+bool Uses(const Slot& slot, std::span<const std::byte> memory) {
+  const bool bulk = slot.lane == Lane::kBulk;
+  if (bulk && slot.bounced) return false;  // Then it does not lie in registered memory.
+  const auto* const at = static_cast<const std::byte*>(bulk ? slot.op.local : slot.destination);
+  return at != nullptr && at < memory.data() + memory.size() && memory.data() < at + slot.op.length;
 }
 
 }  // namespace
 
 absl::Status Engine::Impl::Register(std::span<std::byte> memory) {
   if (!transport_->caps().needs_registered_source || memory.empty()) return absl::OkStatus();
-  // Takes milliseconds, so the lock is held as long as nobody can be spared: a transport
-  // is called by one thread at a time.
+  // For milliseconds: a transport is called by one thread at a time.
   Lock lock(mutex_);
   auto registration = transport_->Register({.kind = Segment::Kind::kLocal, .bytes = memory});
   if (!registration.ok()) return registration.status();
@@ -31,21 +31,29 @@ absl::Status Engine::Impl::Register(std::span<std::byte> memory) {
 
 void Engine::Impl::Unregister(std::span<const std::byte> memory, Deadline deadline) {
   Lock lock(mutex_);
-  const auto in_use = [&](Peer& peer) {
-    uint32_t index = peer.queue(Lane::kBulk).head;
-    while (index != Ledger::kNone && !Overlaps(ledger_[index], memory)) {
-      index = ledger_[index].next;
-    }
-    return index != Ledger::kNone;
+  const auto under_way = [&](uint32_t index) {
+    return ledger_[index].state == Slot::State::kUnfinished && Uses(ledger_[index], memory);
   };
   const auto unused = [&] {
-    return std::ranges::none_of(used_, [&](Peer* peer) { return in_use(*peer); });
+    for (uint32_t index = 0; index < ledger_.slots(); ++index) {
+      if (under_way(index)) return false;
+    }
+    return true;
   };
   if (!Await(lock, deadline, unused)) {
-    for (Peer* peer : used_) {
-      if (in_use(*peer)) CutOffBulk(*peer, memory);
+    for (uint32_t index = 0; index < ledger_.slots(); ++index) {
+      if (under_way(index)) CutOff(index);
     }
     ProgressLocked();
+  }
+  // Those that are over, and whose results nobody has asked for yet.
+  for (uint32_t index = 0; index < ledger_.slots(); ++index) {
+    Slot& slot = ledger_[index];
+    if (slot.state != Slot::State::kDone || slot.lane == Lane::kBulk || !Uses(slot, memory)) {
+      continue;
+    }
+    if (slot.end == End::kOk) CopyResult(slot);
+    slot.destination = nullptr;
   }
   std::erase_if(registered_, [&](const RegisteredMemory& registered) {
     return registered.bytes.data() == memory.data();
@@ -53,19 +61,21 @@ void Engine::Impl::Unregister(std::span<const std::byte> memory, Deadline deadli
   registrations_.erase(memory.data());
 }
 
-void Engine::Impl::CutOffBulk(Peer& peer, std::span<const std::byte> memory) {
-  for (uint32_t index = peer.queue(Lane::kBulk).head; index != Ledger::kNone;) {
-    const uint32_t next = ledger_[index].next;
-    Slot& slot = ledger_[index];
-    if (Overlaps(slot, memory) && !slot.all_handed_over) {
-      if (slot.end == End::kOk) slot.end = End::kCutOff;
-      StopHandingOver(peer, index);
-      if (slot.under_way == 0) Complete(peer, index);
-    }
-    index = next;
+void Engine::Impl::CutOff(uint32_t index) {
+  Slot& slot = ledger_[index];
+  Peer& peer = *peers_[slot.peer];
+  if (slot.lane == Lane::kSmall) {
+    slot.destination = nullptr;  // It moves runtime memory.
+    return;
+  }
+  const bool moves = HoldsCallersMemory(slot);
+  if (!slot.all_handed_over) {
+    if (slot.end == End::kOk) slot.end = End::kCutOff;
+    StopHandingOver(peer, index);
+    if (slot.under_way == 0) Complete(peer, index);
   }
   // What is under way ends with its lane.
-  transport_->Abandon(peer.rank, Lane::kBulk);
+  if (moves) transport_->Abandon(peer.rank, Lane::kBulk);
 }
 
 std::optional<uint32_t> Engine::Impl::LocalKey(const void* memory, uint64_t length) const {

@@ -142,6 +142,39 @@ TEST_P(EngineDeadline, MemoryThatIsUnregisteredIsTouchedNoMore) {
   });
 }
 
+// Also a short get, which moves through runtime memory, and one that is over already.
+TEST_P(EngineDeadline, ResultsDoNotGoToMemoryThatIsUnregistered) {
+  Run(2, [](EngineRank& self) {
+    std::memset(self.slab(), 0x11, kSlabBytes);
+    self.Meet();
+    if (self.rank() != 0) return;
+    std::vector<std::byte> buffer(64, std::byte{0xee});
+    Engine& engine = self.engine();
+    const auto get = [&](size_t at) {
+      return engine.Start({.kind = Kind::kGet,
+                           .peer = 1,
+                           .offset = 64,
+                           .destination = buffer.data() + at,
+                           .length = 16},
+                          EngineRank::Soon());
+    };
+    ASSERT_TRUE(engine.Register(buffer).ok());
+    const auto over = get(0);
+    ASSERT_TRUE(over.ok()) << over.status();
+    while (!engine.Done(*over)) std::this_thread::yield();
+    gates[0].shut = true;
+    const auto late = get(16);
+    ASSERT_TRUE(late.ok()) << late.status();
+    engine.Unregister(buffer, Short());
+    EXPECT_TRUE(AllBytesAre(std::byte{0x11}, buffer.data(), 16)) << "it was there in time";
+    std::memset(buffer.data(), 0xee, buffer.size());
+    gates[0].shut = false;
+    EXPECT_TRUE(engine.Finish(*over, EngineRank::Soon()).ok());
+    EXPECT_TRUE(engine.Finish(*late, EngineRank::Soon()).ok());
+    EXPECT_TRUE(AllBytesAre(std::byte{0xee}, buffer.data(), buffer.size()));
+  });
+}
+
 // What never left this rank is not in doubt, and is not carried out later.
 TEST_P(EngineDeadline, WhatWasNotStartedNeverIs) {
   Run(2, [](EngineRank& self) {

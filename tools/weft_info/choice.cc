@@ -49,7 +49,7 @@ std::string Verbs(const Settings& settings, const absl::StatusOr<std::vector<Ver
   }
   const absl::Status pinnable =
       CheckPinning(settings.shape.slab_bytes, PinningLimits::OfThisProcess());
-  if (!pinnable.ok()) report.AddProblem(pinnable.message());
+  if (needed && !pinnable.ok()) report.AddProblem(pinnable.message());
   return absl::StrCat("RDMA by ", port->name(), " (", port->reason, ")");
 }
 
@@ -64,13 +64,11 @@ void AddChoice(const absl::StatusOr<std::vector<VerbsPort>>& ports, Report& repo
     report.AddProblem(settings.status().message());
     return;
   }
-  choice["within_a_node"] =
-      settings->use_shm ? "shared memory" : Verbs(*settings, ports, true, report);
-  if (!settings->use_verbs) {
-    choice["between_nodes"] = "cannot: WEFT_TRANSPORTS leaves out verbs";
-    return;
-  }
-  choice["between_nodes"] = Verbs(*settings, ports, !settings->verbs.device.empty(), report);
+  const bool needed = !settings->use_shm || !settings->verbs.device.empty();
+  const std::string verbs = settings->use_verbs ? Verbs(*settings, ports, needed, report)
+                                                : "cannot: WEFT_TRANSPORTS leaves out verbs";
+  choice["within_a_node"] = settings->use_shm ? "shared memory" : verbs;
+  choice["between_nodes"] = verbs;
 }
 
 }  // namespace weft

@@ -29,6 +29,16 @@ uint64_t MemInfo(absl::string_view name) {
   return 0;
 }
 
+// What is chosen, in brackets, in a file of the kernel's settings of transparent huge pages.
+std::string ChosenIn(absl::string_view setting) {
+  std::ifstream file(absl::StrCat("/sys/kernel/mm/transparent_hugepage/", setting));
+  std::string word;
+  while (file >> word) {
+    if (word.front() == '[') return word.substr(1, word.size() - 2);
+  }
+  return "not there";
+}
+
 }  // namespace
 
 void AddMachine(Report& report) {
@@ -47,7 +57,9 @@ void AddMachine(Report& report) {
   machine["page_bytes"] = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   machine["huge_pages"] = {{"size_bytes", MemInfo("Hugepagesize") << 10},
                            {"total", MemInfo("HugePages_Total")},
-                           {"free", MemInfo("HugePages_Free")}};
+                           {"free", MemInfo("HugePages_Free")},
+                           {"transparent", ChosenIn("enabled")},
+                           {"transparent_in_shared_memory", ChosenIn("shmem_enabled")}};
   const PinningLimits pinning = PinningLimits::OfThisProcess();
   Document& locked = machine["locked_memory"];
   if (pinning.lockable == PinningLimits::kNone) {

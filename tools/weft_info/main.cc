@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   weft::AddMachine(report);
   const auto ports = weft::AddRdma(report);
   weft::AddChoice(ports, report);
-  const std::string text = json ? report.ToJson().dump(2) + "\n" : report.ToText();
+  const std::string text = json ? report.ToJsonText() : report.ToText();
   std::fputs(text.c_str(), stdout);
   return report.problems.empty() ? 0 : 1;
 }

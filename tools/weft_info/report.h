@@ -18,10 +18,11 @@ struct Report {
 
   void AddProblem(absl::string_view what) { problems.push_back(std::string(what)); }
 
-  Document ToJson() const {
+  // What is not UTF-8, as a file's name or a variable may be, is replaced.
+  std::string ToJsonText() const {
     Document all = facts;
     all["problems"] = problems;
-    return all;
+    return all.dump(2, ' ', false, Document::error_handler_t::replace) + "\n";
   }
   // For people: names and values, indented. Names are without underscores, and what ends in
   // _bytes is shown as a size.

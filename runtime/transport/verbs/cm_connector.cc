@@ -83,12 +83,14 @@ void CmConnector::Clear(LaneEnd& end) {
 }
 
 void CmConnector::Step() {
-  for (int i = 0; i < kEventsAtOnce; ++i) {
+  int taken = 0;
+  for (; taken < kEventsAtOnce; ++taken) {
     std::optional<Happened> event = Take();
     if (!event) break;
     OnEvent(*std::move(event));
   }
-  if (wanted_ == 0) return;
+  // Nothing is late whose answer may be among those that are left.
+  if (wanted_ == 0 || taken == kEventsAtOnce) return;
   for (Rank peer = 0; peer < self_.size; ++peer) {
     for (Lane lane : {Lane::kSmall, Lane::kBulk}) {
       LaneEnd& end = this->end(peer, lane);

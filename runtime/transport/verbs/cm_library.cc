@@ -37,7 +37,7 @@ absl::StatusOr<CmLibrary> LoadTable() {
   if (!symbols.missing().empty()) {
     return absl::NotFoundError(absl::StrCat("no connecting by librdmacm: ", kName, " has no ",
                                             symbols.missing(),
-                                            "; Weft needs rdma-core 32 or later"));
+                                            "; Weft needs rdma-core 35 or later"));
   }
   return table;
 }

@@ -26,6 +26,7 @@ bool VerbsTransport::OnRequest(const CmMessage& request) {
   VerbsPeer::LaneEnd& end = peer.lane(request.lane);
   if (request.lane == Lane::kSmall && end.open) {
     // Its end of that lane is gone, and with it what was under way: a peer does not come back.
+    TakeArrivals();
     LosePeer(peer, Loss::kClosed);
     return false;
   }
@@ -56,6 +57,7 @@ void VerbsTransport::OnClosed(Rank rank, Lane lane) {
   VerbsPeer& peer = *peers_[rank];
   if (peer.state == VerbsPeer::State::kGone) return;
   if (lane == Lane::kSmall) {
+    TakeArrivals();
     LosePeer(peer, Loss::kClosed);
   } else {
     CloseLane(peer, lane);
@@ -72,7 +74,12 @@ void VerbsTransport::OnFailed(Rank rank, Lane, const absl::Status& why) {
 
 void VerbsTransport::CloseLane(VerbsPeer& peer, Lane lane) {
   VerbsPeer::LaneEnd& end = peer.lane(lane);
-  if (std::exchange(end.open, false)) EndLane(peer, lane);
+  if (std::exchange(end.open, false)) {
+    TakeArrivals();  // Some devices forget what came by a queue pair that is destroyed.
+    EndLane(peer, lane);
+  }
+  // The peer has given up what it asked for there.
+  peer.replies.Drop(lane);
   end.credits.taken = end.credits.returned = 0;
 }
 

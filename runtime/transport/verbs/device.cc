@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <string>
 #include <utility>
@@ -64,6 +65,9 @@ absl::StatusOr<RegionHandle> VerbsDevice::Register(std::span<std::byte> memory, 
   // Beforehand, since a driver that is refused says no more than that there is no memory.
   const absl::Status pinnable = CheckPinning(memory.size(), PinningLimits::OfThisProcess());
   if (!pinnable.ok()) return pinnable;
+  // Pinned it is committed in any case, and of larger pages the device has fewer to look up.
+  // Advice only: failure is harmless.
+  madvise(memory.data(), memory.size(), MADV_HUGEPAGE);
   RegionHandle region(library_->reg_mr(domain(), memory.data(), memory.size(), access),
                       library_->dereg_mr);
   if (region == nullptr) {

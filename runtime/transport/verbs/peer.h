@@ -5,6 +5,7 @@
 #ifndef WEFT_RUNTIME_TRANSPORT_VERBS_PEER_H_
 #define WEFT_RUNTIME_TRANSPORT_VERBS_PEER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -54,10 +55,18 @@ struct VerbsPeer {
 
   // Replies that are yet to be sent: never more than there are requests.
   struct Replies {
-    Message messages[Requests::kMost];
+    struct Reply {
+      Message message;
+      Lane lane;  // On which it was asked for.
+    };
+    Reply replies[Requests::kMost];
     size_t count = 0;
-    bool full() const { return count == std::size(messages); }
-    std::span<const Message> all() const { return {messages, count}; }
+    bool full() const { return count == std::size(replies); }
+    std::span<const Reply> all() const { return {replies, count}; }
+    void Drop(Lane lane) {
+      const auto of_lane = [lane](const Reply& reply) { return reply.lane == lane; };
+      count = static_cast<size_t>(std::remove_if(replies, replies + count, of_lane) - replies);
+    }
   };
 
   VerbsPeer(Rank r, SendQueue small, SendQueue bulk)

@@ -42,7 +42,7 @@ void VerbsTransport::OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival
       // That of a former lane is in doubt already, and its sender expects no reply; more than
       // there can be are none of Weft's.
       if (arrival.from.former || peer.replies.full()) return;
-      peer.replies.messages[peer.replies.count++] = CarryOut(message, node_);
+      peer.replies.replies[peer.replies.count++] = {CarryOut(message, node_), arrival.from.lane};
       if (message.wakes) Ring(control.doorbell);
       break;
     // These take no credit.
@@ -50,8 +50,10 @@ void VerbsTransport::OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival
       return peer.requests.OnReply(
           message.number, message.result, message.operand,
           [&](uint64_t token, Event::Result result) { EndRequest(peer, token, result); });
+    // Lanes that librdmacm connects start anew through it.
     case Message::Kind::kAskBulk:
-      return OnAskBulk(peer, message.number);
+      if (connector_ == nullptr) OnAskBulk(peer, message.number);
+      return;
     case Message::Kind::kAnswerBulk:
       if (std::exchange(peer.awaits_answer, false)) OpenBulk(peer, message.number);
       return;
@@ -71,7 +73,9 @@ void VerbsTransport::TakeArrivalsAndAnswer() {
 bool VerbsTransport::SendReplies(VerbsPeer& peer) {
   VerbsPeer::Replies& replies = peer.replies;
   const bool sent = replies.count == 0 || SendOurs(peer, replies.count, [&](WorkChain& chain) {
-                      for (const Message& reply : replies.all()) chain.AddMessage(reply);
+                      for (const VerbsPeer::Replies::Reply& reply : replies.all()) {
+                        chain.AddMessage(reply.message);
+                      }
                     });
   if (sent) replies.count = 0;
   return sent;

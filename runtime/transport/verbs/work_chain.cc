@@ -62,13 +62,12 @@ void WorkChain::Inline(ibv_send_wr& request) {
   }
 }
 
-void WorkChain::AddAtomic(const Op& op, unsigned fence) {
+void WorkChain::AddAtomic(const Op& op) {
   const bool swap = op.kind == Op::Kind::kCompareSwap;
   const bool wanted = op.local != nullptr;
   ibv_send_wr& request = Append(swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
                                 wanted ? op.local : setup_.scratch.at, op.length,
                                 wanted ? op.local_key : setup_.scratch.key);
-  request.send_flags = fence;
   request.wr.atomic = {.remote_addr = op.region->base + op.offset,
                        .compare_add = swap                          ? op.compare
                                       : op.kind == Op::Kind::kFetch ? 0
@@ -97,19 +96,23 @@ Message WorkChain::RequestOf(const Op& op, uint32_t number) const {
 }
 
 void WorkChain::Add(const Op& op, uint32_t number) {
+  const size_t first = size_;
+  AddUnfenced(op, number);
+  if (op.fenced && !setup_.dialect.waits_to_fence) requests_[first].send_flags |= IBV_SEND_FENCE;
+}
+
+void WorkChain::AddUnfenced(const Op& op, uint32_t number) {
   const Remote remote = {op.region->base + op.offset, static_cast<uint32_t>(op.region->key)};
-  const unsigned fence = op.fenced && !setup_.dialect.waits_to_fence ? unsigned{IBV_SEND_FENCE} : 0;
   const bool messages = setup_.dialect.messages;
   if (op.kind == Op::Kind::kGet) {
     // Of nothing: a request of this kind must name some memory on iWARP.
     if (op.length == 0 && setup_.dialect.proves) return AppendProof();
     ibv_send_wr& request = Append(IBV_WR_RDMA_READ, op.local, op.length, op.local_key);
-    request.send_flags = fence;
     request.wr.rdma = {.remote_addr = remote.at, .rkey = remote.key};
     return;
   }
   if (op.kind != Op::Kind::kPut) {
-    return messages ? AddMessage(RequestOf(op, number)) : AddAtomic(op, fence);
+    return messages ? AddMessage(RequestOf(op, number)) : AddAtomic(op);
   }
 
   const Message count = {.kind = Message::Kind::kCount,
@@ -119,7 +122,6 @@ void WorkChain::Add(const Op& op, uint32_t number) {
   if (op.length > 0 || op.ride == Ride::kNone || !messages) {
     ibv_send_wr& data = Append(with_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
                                op.local, op.length, op.local_key);
-    data.send_flags = fence;
     data.wr.rdma = {.remote_addr = remote.at, .rkey = remote.key};
     Inline(data);
     if (with_immediate) data.imm_data = htonl(count.AsImmediate());

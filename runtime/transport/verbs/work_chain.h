@@ -87,7 +87,8 @@ class WorkChain {
   ibv_send_wr& Append(ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key);
   void AppendProof();
   void Inline(ibv_send_wr& request);
-  void AddAtomic(const Op& op, unsigned fence);
+  void AddUnfenced(const Op& op, uint32_t number);
+  void AddAtomic(const Op& op);
   // The request to the agent: that atomic, or the signal of that put.
   Message RequestOf(const Op& op, uint32_t number) const;
 

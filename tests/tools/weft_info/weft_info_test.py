@@ -67,7 +67,12 @@ class WeftInfoTest(unittest.TestCase):
     def test_no_device_is_a_problem_where_one_is_asked_for(self):
         shown, status = report(WEFT_TRANSPORTS="verbs", WEFT_VERBS_DEVICE="mlx9_9")
         self.assertEqual(status, 1)
+        self.assertEqual(len(shown["problems"]), 1, shown["problems"])
         self.assertIn("RDMA", shown["problems"][0])
+
+    def test_what_is_not_utf8_is_shown_all_the_same(self):
+        shown, _ = report(WEFT_VERBS_DEVICE="\udcff")  # The byte 0xff.
+        self.assertEqual(shown["options"]["WEFT_VERBS_DEVICE"]["value"], "\ufffd")
 
     @unittest.skipUnless(DEVICES, "no RDMA device")
     def test_shows_the_devices(self):

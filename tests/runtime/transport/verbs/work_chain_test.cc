@@ -158,6 +158,7 @@ TEST_F(WorkChainTest, AsMessagesAnAtomicIsOneRequestAndANotificationAlone) {
   ASSERT_EQ(WorkChain::RequestsOf(op, dialect), 1u);
   chain.Add(op);
   const ibv_send_wr* request = chain.Close();
+  EXPECT_TRUE(request->send_flags & IBV_SEND_FENCE) << "behind earlier READs";
   const Message atomic = Sent(*request);
   EXPECT_EQ(atomic.operation, Op::Kind::kXor);
   EXPECT_EQ(atomic.length, 4u);
@@ -166,6 +167,7 @@ TEST_F(WorkChainTest, AsMessagesAnAtomicIsOneRequestAndANotificationAlone) {
   request = request->next;
   ASSERT_NE(request, nullptr);
   EXPECT_EQ(request->opcode, IBV_WR_SEND);
+  EXPECT_FALSE(request->send_flags & IBV_SEND_FENCE);
   EXPECT_EQ(Sent(*request).kind, Message::Kind::kCount);
   EXPECT_EQ(Sent(*request).number, 42u);
 }
