@@ -199,10 +199,15 @@ absl::StatusOr<WeftrunBootstrap::Answer> WeftrunBootstrap::Call(WireMessage requ
   }
   absl::Cleanup end_call = [this] { EndCall(); };
   auto answer = Exchange(std::move(request), deadline);
+  std::string missing;
+  if (absl::IsDeadlineExceeded(answer.status()) && IsCollective(type)) {
+    missing = WhoIsMissing();
+    // Should it have been answered meanwhile, nobody is waited for any more.
+    if (suspended_ && suspended_->answer) answer = Exchange({.type = type}, deadline);
+  }
   if (absl::IsDeadlineExceeded(answer.status())) {
-    return absl::DeadlineExceededError(absl::StrCat(std::string(NameOf(type)),
-                                                    " did not end by its deadline",
-                                                    IsCollective(type) ? WhoIsMissing() : ""));
+    return absl::DeadlineExceededError(
+        absl::StrCat(std::string(NameOf(type)), " did not end by its deadline", missing));
   }
   if (!answer.ok()) return WithName(type, answer.status());
   if (answer->message.type == Type::kStatus) {
