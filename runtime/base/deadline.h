@@ -65,6 +65,11 @@ class WaitLimit {
   }
 
   Deadline Start() const { return duration_ ? Deadline::After(*duration_) : deadline_; }
+  // For what may have to wait several times: its time starts at the first.
+  Deadline StartOnce() {
+    *this = Start();
+    return deadline_;
+  }
 
  private:
   Deadline deadline_;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "runtime/base/node_place.h"
 #include "runtime/base/unique_fd.h"
 
 namespace weft {
@@ -14,7 +13,7 @@ struct NodeFds {
   UniqueFd heap;
   UniqueFd control;
   UniqueFd membership;
-  NodePlace place = {};  // The node whose slabs the membership's limits cover.
+  uint32_t nodes = 1;  // Of the job; the membership's limits cover the slabs of one.
 };
 
 // What every rank of a node must ask for alike.

@@ -126,8 +126,7 @@ absl::StatusOr<std::optional<NodeFds>> WeftrunBootstrap::ShareMemory(const Memor
   return NodeFds{.heap = std::move(answer->fds[0]),
                  .control = std::move(answer->fds[1]),
                  .membership = std::move(answer->fds[2]),
-                 .place = {.node = static_cast<uint32_t>(answer->message.first),
-                           .nodes = static_cast<uint32_t>(answer->message.second)}};
+                 .nodes = static_cast<uint32_t>(answer->message.first)};
 }
 
 absl::Status WeftrunBootstrap::Put(std::string_view key, std::string_view value) {

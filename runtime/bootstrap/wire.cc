@@ -66,7 +66,7 @@ bool ShapeOf(WireMessage::Type type, Shape& shape) {
       shape = {.max_value = sizeof(JobSecret), .max_first = kMaxRanks - 1, .max_second = kMaxRanks};
       return true;
     case Type::kMemory:
-      shape = {.max_first = kMaxRanks - 1, .max_second = kMaxRanks};
+      shape = {.max_first = kMaxRanks};
       return true;
     case Type::kStatus:
       shape = {.max_text = kMaxWireTextBytes,

@@ -41,10 +41,8 @@ struct WireMessage {
     kWelcome = 64,  // first: rank, second: size, value: the job's secret.
     kStatus,        // first: absl::StatusCode, text: its message.
     kValue,         // value.
-    // Carries three descriptors: heap, control, membership. first: the rank's node, second:
-    // how many there are.
-    kMemory,
-    kDeath,  // first: rank. Unasked; id 0.
+    kMemory,        // Carries three descriptors: heap, control, membership. first: how many nodes.
+    kDeath,         // first: rank. Unasked; id 0.
   };
 
   Type type = Type::kStatus;

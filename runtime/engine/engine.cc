@@ -12,198 +12,26 @@
 namespace weft {
 namespace {
 
-const char* NameOf(Op::Kind kind) {
-  switch (kind) {
-    case Op::Kind::kPut:
-      return "put";
-    case Op::Kind::kGet:
-      return "get";
-    case Op::Kind::kFetchAdd:
-      return "fetch-add";
-    case Op::Kind::kCompareSwap:
-      return "compare-swap";
-    case Op::Kind::kSwap:
-      return "swap";
-    case Op::Kind::kFetch:
-      return "fetch";
-    case Op::Kind::kSet:
-      return "set";
-    case Op::Kind::kAnd:
-      return "and";
-    case Op::Kind::kOr:
-      return "or";
-    case Op::Kind::kXor:
-      return "xor";
-  }
-  return "operation";
-}
-
-std::string Describe(const Slot& slot) {
-  Op op = slot.op;
-  if (slot.emulated) slot.emulated->Restore(op);
-  return absl::StrCat(NameOf(op.kind), " of ", op.length, " bytes at offset ", op.offset,
-                      " of rank ", slot.peer);
-}
-
-// The time of an operation that may have to wait several times starts at the first.
-Deadline StartOnce(WaitLimit& limit) {
-  const Deadline deadline = limit.Start();
-  limit = deadline;
-  return deadline;
-}
-
 // How often to look, a pause apart, before a wait yields.
 constexpr int kSpins = 200;
 
 }  // namespace
 
 Engine::Impl::Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
-                   std::vector<RegisteredMemory> registered)
+                   const std::vector<RegisteredMemory>& registered)
     : transport_(std::move(transport)),
       caps_(transport_->caps()),
       node_(node),
       directory_(std::move(directory)),
-      registered_(std::move(registered)),
       spins_(Oversubscribed(node.size) ? 0 : kSpins),
       peers_(node.size) {
+  for (const RegisteredMemory& memory : registered) registered_.push_back({memory, nullptr});
   if (caps_.needs_service) service_.emplace(*transport_, [this] { return SendHeld(); });
 }
 
 Engine::Impl::~Impl() {
   service_.reset();
   for (const Peer* peer : used_) transport_->Abandon(peer->rank, Lane::kSmall);
-}
-
-bool Engine::Impl::IsPlain(const Request& request) const {
-  if (request.peer >= node_.size || peers_[request.peer] == nullptr) return false;
-  const Peer& peer = *peers_[request.peer];
-  const bool moves = request.kind == Op::Kind::kPut ? request.source != nullptr
-                     : request.kind == Op::Kind::kGet
-                         ? request.destination != nullptr
-                         : request.length == 8 && request.offset % 8 == 0;
-  return moves && peer.state == Peer::State::kConnected && !peer.gone && !IsDead(peer.rank) &&
-         request.ride == Ride::kNone && request.segment == Segment::Kind::kSlab &&
-         InBounds(request.offset, request.length, peer.slab.length);
-}
-
-absl::Status Engine::Impl::Check(const Request& request) const {
-  if (request.peer >= node_.size) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no rank ", request.peer, " in a job of ", node_.size, " ranks"));
-  }
-  if (IsAtomic(request.kind) && request.length != 4 && request.length != 8) {
-    return absl::InvalidArgumentError(absl::StrCat("a ", NameOf(request.kind), " on rank ",
-                                                   request.peer, " of ", request.length,
-                                                   " bytes: atomics are of 4 or 8 bytes"));
-  }
-  if (request.length > 0 && ((request.kind == Op::Kind::kPut && request.source == nullptr) ||
-                             (request.kind == Op::Kind::kGet && request.destination == nullptr))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a ", NameOf(request.kind), " of ", request.length, " bytes without memory on this side"));
-  }
-  if (request.ride != Ride::kNone && request.kind != Op::Kind::kPut) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a notification or signal rides on puts only, not on a ", NameOf(request.kind)));
-  }
-  if (request.ride == Ride::kCounter && request.operand >= kMaxCounters) {
-    return absl::InvalidArgumentError(absl::StrCat("notification counter ", request.operand,
-                                                   ": a rank has ", kMaxCounters, " of them"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Engine::Impl::CheckAddress(const Peer& peer, const Request& request) const {
-  const bool slab = request.segment == Segment::Kind::kSlab;
-  const uint64_t size = (slab ? peer.slab : peer.control).length;
-  const auto where = [&](uint64_t offset, uint64_t length) {
-    return absl::StrCat(NameOf(request.kind), " of ", length, " bytes at offset ", offset,
-                        " of rank ", peer.rank, "'s ", slab ? "slab" : "control region", " of ",
-                        size, " bytes");
-  };
-  if (!InBounds(request.offset, request.length, size)) {
-    return absl::OutOfRangeError(
-        absl::StrCat(where(request.offset, request.length), ": out of it; nothing was moved"));
-  }
-  if (IsAtomic(request.kind) && request.offset % request.length != 0) {
-    return absl::OutOfRangeError(absl::StrCat(where(request.offset, request.length),
-                                              ": not aligned to its length; nothing was moved"));
-  }
-  const bool signal = request.ride == Ride::kSetSignal || request.ride == Ride::kAddSignal;
-  if (signal && (!InBounds(request.compare, 8, size) || request.compare % 8 != 0)) {
-    return absl::OutOfRangeError(absl::StrCat(where(request.offset, request.length),
-                                              " with a signal at offset ", request.compare,
-                                              ": not an aligned word of it; nothing was moved"));
-  }
-  return absl::OkStatus();
-}
-
-Engine::Impl::Peer& Engine::Impl::AddPeer(Rank rank) {
-  used_.push_back((peers_[rank] = std::make_unique<Peer>(rank)).get());
-  return *peers_[rank];
-}
-
-absl::Status Engine::Impl::EnsureConnected(Lock& lock, Peer& peer, WaitLimit& limit) {
-  if (peer.gone || IsDead(peer.rank)) {
-    PeerGone(peer);
-    return GoneError(peer.rank, "cannot start the operation");
-  }
-  switch (peer.state) {
-    case Peer::State::kConnecting:  // Operations queue up until it is.
-    case Peer::State::kConnected:
-      return absl::OkStatus();
-    case Peer::State::kLookingUp:
-      if (!Await(lock, StartOnce(limit),
-                 [&] { return peer.gone || peer.state != Peer::State::kLookingUp; })) {
-        return absl::DeadlineExceededError(
-            absl::StrCat("rank ", peer.rank, " had not been found when the deadline passed"));
-      }
-      return EnsureConnected(lock, peer, limit);
-    case Peer::State::kNew:
-      break;
-  }
-  peer.state = Peer::State::kLookingUp;
-  lock.unlock();
-  const absl::StatusOr<PeerCard> card = directory_(peer.rank);
-  lock.lock();
-  absl::Status status = card.ok() ? Introduce(peer, *card) : card.status();
-  peer.state = status.ok() ? Peer::State::kConnecting : Peer::State::kNew;
-  completed_ = true;  // Whoever waits for this looks again.
-  if (status.ok()) return status;
-  if (IsDead(peer.rank)) return GoneError(peer.rank, "cannot connect to it");
-  return absl::Status(status.code(),
-                      absl::StrCat("cannot connect to rank ", peer.rank, ": ", status.message()));
-}
-
-absl::Status Engine::Impl::ConnectAll(Deadline deadline) {
-  Lock lock(mutex_);
-  WaitLimit limit = deadline;
-  for (Rank rank = 0; rank < node_.size; ++rank) {
-    if (absl::Status status = EnsureConnected(lock, PeerOf(rank), limit); !status.ok()) {
-      return status;
-    }
-  }
-  const auto connected = [](const Peer* peer) {
-    return peer->gone || peer->state == Peer::State::kConnected;
-  };
-  if (Await(lock, deadline, [&] { return std::ranges::all_of(used_, connected); })) {
-    return absl::OkStatus();
-  }
-  const Peer* const late = *std::ranges::find_if_not(used_, connected);
-  return absl::DeadlineExceededError(
-      absl::StrCat("rank ", late->rank, " was not connected when the deadline passed"));
-}
-
-absl::Status Engine::Impl::Introduce(Peer& peer, const PeerCard& card) {
-  if (caps_.needs_registered_source) {
-    if (absl::Status status = staging_.Register(*transport_); !status.ok()) return status;
-  }
-  absl::StatusOr<RemoteRegion> slab = transport_->Import(peer.rank, card.slab_key);
-  if (!slab.ok()) return slab.status();
-  absl::StatusOr<RemoteRegion> control = transport_->Import(peer.rank, card.control_key);
-  if (!control.ok()) return control.status();
-  peer.slab = *slab;
-  peer.control = *control;
-  return transport_->Connect(peer.rank, card.address);
 }
 
 bool Engine::Impl::NeedsStaging(const Request& request) const {
@@ -289,7 +117,7 @@ absl::StatusOr<uint32_t> Engine::Impl::Issue(Lock& lock, const Request& request,
 
   uint32_t index = Ledger::kNone;
   const auto reserved = [&] { return peer.gone || Reserve(peer, request, &index); };
-  if (!reserved() && !Await(lock, StartOnce(limit), reserved)) {
+  if (!reserved() && !Await(lock, limit.StartOnce(), reserved)) {
     return absl::DeadlineExceededError(absl::StrCat("no room for one more operation to rank ",
                                                     peer.rank, ": ", ledger_.in_use(),
                                                     " are outstanding; nothing was moved"));
@@ -363,7 +191,7 @@ absl::Status Engine::Impl::FinishSlot(Lock& lock, uint32_t index, WaitLimit& lim
   Slot& slot = ledger_[index];
   const auto done = [&] { return slot.state == Slot::State::kDone; };
   const Rank rank = slot.peer;
-  if (done() || Await(lock, StartOnce(limit), done)) {
+  if (done() || Await(lock, limit.StartOnce(), done)) {
     if (slot.end == End::kOk) CopyResult(slot);
     absl::Status status = Outcome(slot);
     Release(index);
@@ -415,44 +243,9 @@ void Engine::Impl::Progress() {
   ProgressLocked();
 }
 
-absl::Status Engine::Impl::Outcome(const Slot& slot) const {
-  if (slot.end == End::kOk) return absl::OkStatus();
-  const Rank peer = slot.peer;
-  const std::string what = Describe(slot);
-  switch (slot.end) {
-    case End::kOk:
-      break;
-    case End::kNeverStarted:
-      return GoneError(peer, what);
-    case End::kCutOff: {
-      absl::Status status =
-          peers_[peer]->gone ? GoneError(peer, what)
-                             : absl::UnavailableError(absl::StrCat(
-                                   what, " was cut off when the bulk lane to rank ", peer,
-                                   " broke, or was given up for another operation that was late"));
-      return slot.op.kind == Op::Kind::kGet ? status : MarkInDoubt(std::move(status));
-    }
-    case End::kBadAddress:
-      return absl::OutOfRangeError(absl::StrCat(
-          what, ": out of its region of ", slot.op.region->length, " bytes; nothing was moved"));
-    case End::kInternal:
-      break;
-  }
-  return absl::InternalError(absl::StrCat(what, ": the transport failed it"));
-}
-
-absl::Status Engine::Impl::LateError(const Slot& slot) const {
-  const bool started = slot.under_way > 0 || slot.handed_over > 0;
-  absl::Status status = absl::DeadlineExceededError(absl::StrCat(
-      Describe(slot), " was not complete at its deadline; ",
-      started ? "it may still take effect there" : "it was not started, and will not be"));
-  return started && slot.op.kind != Op::Kind::kGet ? MarkInDoubt(std::move(status)) : status;
-}
-
 Engine::Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
-               std::vector<RegisteredMemory> registered)
-    : impl_(std::make_unique<Impl>(std::move(transport), node, std::move(directory),
-                                   std::move(registered))) {}
+               const std::vector<RegisteredMemory>& registered)
+    : impl_(std::make_unique<Impl>(std::move(transport), node, std::move(directory), registered)) {}
 Engine::~Engine() = default;
 
 absl::Status Engine::ConnectAll(Deadline deadline) { return impl_->ConnectAll(deadline); }

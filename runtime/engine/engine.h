@@ -73,7 +73,7 @@ class Engine {
   // `node` gives this rank's doorbell and the membership; it and what `directory`
   // uses must outlive the Engine. What lies in `registered` is not copied on its way.
   Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
-         std::vector<RegisteredMemory> registered = {});
+         const std::vector<RegisteredMemory>& registered = {});
   // Abandons all peers: nothing is touched any more afterwards.
   ~Engine();
 

@@ -1,5 +1,6 @@
-// The Engine's inside, spread over engine.cc (start, finish), registered.cc (memory that need
-// not be staged), progress.cc (post, events, deaths) and flush.cc.
+// The Engine's inside, spread over engine.cc (start, finish), connect.cc, status.cc (what is
+// said of an operation), registered.cc (memory that need not be staged), progress.cc (post,
+// events, deaths) and flush.cc.
 //
 // One mutex guards everything that is not atomic. A thread that waits polls
 // under the mutex and sleeps without it, on this rank's doorbell, which whoever
@@ -15,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "runtime/base/waiter.h"
 #include "runtime/engine/engine.h"
@@ -29,7 +29,7 @@ namespace weft {
 class Engine::Impl {
  public:
   Impl(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,
-       std::vector<RegisteredMemory> registered);
+       const std::vector<RegisteredMemory>& registered);
   ~Impl();
 
   absl::Status ConnectAll(Deadline deadline);
@@ -85,6 +85,12 @@ class Engine::Impl {
     bool fence_due[2] = {};      // By Lane: nothing was issued since that Fence.
   };
 
+  // What Register added has its registration here.
+  struct Registered {
+    RegisteredMemory memory;
+    std::unique_ptr<Registration> registration;
+  };
+
   // --- engine.cc ---
   absl::StatusOr<uint32_t> Issue(Lock& lock, const Request& request, bool posted, WaitLimit& limit);
   // Issue of a plain operation for which there is room; kNone: it needs more than that.
@@ -92,18 +98,22 @@ class Engine::Impl {
   void Enqueue(Peer& peer, uint32_t index, const Request& request, bool posted);
   // Finish of a slot whose caller is here.
   absl::Status FinishSlot(Lock& lock, uint32_t index, WaitLimit& limit);
-  // Whether the checks below are sure to find nothing, as for most operations.
-  bool IsPlain(const Request& request) const;
-  absl::Status Check(const Request& request) const;
-  absl::Status CheckAddress(const Peer& peer, const Request& request) const;
-  absl::Status EnsureConnected(Lock& lock, Peer& peer, WaitLimit& limit);
-  absl::Status Introduce(Peer& peer, const PeerCard& card);
   bool Reserve(Peer& peer, const Request& request, uint32_t* index);
   void Fill(Slot& slot, Peer& peer, const Request& request);
   // Whether a small operation's memory must be a buffer of the pool.
   bool NeedsStaging(const Request& request) const;
+
+  // --- connect.cc ---
   Peer& PeerOf(Rank rank) { return peers_[rank] != nullptr ? *peers_[rank] : AddPeer(rank); }
   Peer& AddPeer(Rank rank);
+  absl::Status EnsureConnected(Lock& lock, Peer& peer, WaitLimit& limit);
+  absl::Status Introduce(Peer& peer, const PeerCard& card);
+
+  // --- status.cc ---
+  // Whether the checks below are sure to find nothing, as for most operations.
+  bool IsPlain(const Request& request) const;
+  absl::Status Check(const Request& request) const;
+  absl::Status CheckAddress(const Peer& peer, const Request& request) const;
   // What became of a finished operation.
   absl::Status Outcome(const Slot& slot) const;
   absl::Status LateError(const Slot& slot) const;
@@ -147,6 +157,8 @@ class Engine::Impl {
   void PeerGone(Peer& peer);
   // No more of that operation is handed over.
   void StopHandingOver(Peer& peer, uint32_t index);
+  // Likewise, and so it ends when nothing of it is under way any more.
+  void EndEarly(Peer& peer, uint32_t index, End end);
   void Complete(Peer& peer, uint32_t index);
   // Its caller has been told that it is late; its memory is not touched any
   // more, given that its lane is abandoned if it is under way on the bulk lane.
@@ -160,6 +172,9 @@ class Engine::Impl {
   absl::Status GoneError(Rank peer, std::string_view what) const;
 
   // --- flush.cc ---
+  // Waits until all earlier operations to `peer` are over; false: it is late, and abandons
+  // what was posted.
+  bool SettleLocked(Lock& lock, Rank peer, Deadline deadline);
   absl::Status Report(Rank peer);
   // Whether all operations to `peer` before `sequence` are over.
   bool Flushed(Peer& peer, uint64_t sequence);
@@ -172,9 +187,6 @@ class Engine::Impl {
   const Transport::Caps& caps_;
   const NodeView node_;
   const Directory directory_;
-  std::vector<RegisteredMemory> registered_;  // Guarded by mutex_.
-  // Of what Register added, by where it begins.
-  absl::flat_hash_map<const std::byte*, std::unique_ptr<Registration>> registrations_;
   const int spins_;  // Before a wait yields.
 
   // ledger_.in_use(), and kAnyError once a flush may have to report one: for a look without the
@@ -185,6 +197,7 @@ class Engine::Impl {
   std::mutex mutex_;
   Ledger ledger_{kLedgerCapacity};
   StagingPool staging_;
+  std::vector<Registered> registered_;
   ErrorLog errors_;
   std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null: never operated on.
   std::vector<Peer*> used_;

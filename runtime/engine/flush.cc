@@ -62,12 +62,18 @@ absl::Status Engine::Impl::ReportLate(Rank peer) {
       absl::StrCat("a flush of rank ", peer, " was late, after: ", report.message())));
 }
 
+bool Engine::Impl::SettleLocked(Lock& lock, Rank peer, Deadline deadline) {
+  Peer* const p = peers_[peer].get();
+  if (p == nullptr) return true;
+  const uint64_t sequence = p->next_sequence;
+  const bool settled = Await(lock, deadline, [&] { return Flushed(*p, sequence); });
+  if (!settled) AbandonPosts(*p, sequence);
+  return settled;
+}
+
 void Engine::Impl::Settle(Rank peer, Deadline deadline) {
   Lock lock(mutex_);
-  Peer* const p = peers_[peer].get();
-  if (p == nullptr) return;
-  const uint64_t sequence = p->next_sequence;
-  if (!Await(lock, deadline, [&] { return Flushed(*p, sequence); })) AbandonPosts(*p, sequence);
+  SettleLocked(lock, peer, deadline);
 }
 
 absl::Status Engine::Impl::Flush(Rank peer, Deadline deadline) {
@@ -81,14 +87,7 @@ absl::Status Engine::Impl::Flush(Rank peer, Deadline deadline) {
     return absl::OkStatus();
   }
   Lock lock(mutex_);
-  if (Peer* const p = peers_[peer].get()) {
-    const uint64_t sequence = p->next_sequence;
-    if (!Await(lock, deadline, [&] { return Flushed(*p, sequence); })) {
-      AbandonPosts(*p, sequence);
-      return ReportLate(peer);
-    }
-  }
-  return Report(peer);
+  return SettleLocked(lock, peer, deadline) ? Report(peer) : ReportLate(peer);
 }
 
 absl::Status Engine::Impl::FlushAll(Deadline deadline) {

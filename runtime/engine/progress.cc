@@ -321,9 +321,7 @@ void Engine::Impl::PeerGone(Peer& peer) {
       Slot& slot = ledger_[index];
       if (!slot.all_handed_over) {
         const bool untouched = slot.under_way == 0 && slot.handed_over == 0;
-        if (slot.end == End::kOk) slot.end = untouched ? End::kNeverStarted : End::kCutOff;
-        StopHandingOver(peer, index);
-        if (slot.under_way == 0) Complete(peer, index);
+        EndEarly(peer, index, untouched ? End::kNeverStarted : End::kCutOff);
       }
       index = next;
     }
@@ -335,6 +333,13 @@ void Engine::Impl::StopHandingOver(Peer& peer, uint32_t index) {
   slot.all_handed_over = true;
   LaneQueue& queue = peer.queue(slot.lane);
   if (queue.to_post == index) queue.to_post = ledger_.NextToPost(slot.next);
+}
+
+void Engine::Impl::EndEarly(Peer& peer, uint32_t index, End end) {
+  Slot& slot = ledger_[index];
+  if (slot.end == End::kOk) slot.end = end;
+  StopHandingOver(peer, index);
+  if (slot.under_way == 0) Complete(peer, index);
 }
 
 void Engine::Impl::Complete(Peer& peer, uint32_t index) {

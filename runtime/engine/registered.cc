@@ -18,14 +18,13 @@ bool Uses(const Slot& slot, std::span<const std::byte> memory) {
 }  // namespace
 
 absl::Status Engine::Impl::Register(std::span<std::byte> memory) {
-  if (!transport_->caps().needs_registered_source || memory.empty()) return absl::OkStatus();
+  if (!caps_.needs_registered_source || memory.empty()) return absl::OkStatus();
   // For milliseconds: a transport is called by one thread at a time.
   Lock lock(mutex_);
   auto registration = transport_->Register({.kind = Segment::Kind::kLocal, .bytes = memory});
   if (!registration.ok()) return registration.status();
   const uint32_t key = (*registration)->local_key();
-  registered_.push_back({.bytes = memory, .local_key = key});
-  registrations_.emplace(memory.data(), *std::move(registration));
+  registered_.push_back({{.bytes = memory, .local_key = key}, *std::move(registration)});
   return absl::OkStatus();
 }
 
@@ -55,10 +54,9 @@ void Engine::Impl::Unregister(std::span<const std::byte> memory, Deadline deadli
     if (slot.end == End::kOk) CopyResult(slot);
     slot.destination = nullptr;
   }
-  std::erase_if(registered_, [&](const RegisteredMemory& registered) {
-    return registered.bytes.data() == memory.data();
+  std::erase_if(registered_, [&](const Registered& registered) {
+    return registered.memory.bytes.data() == memory.data();
   });
-  registrations_.erase(memory.data());
 }
 
 void Engine::Impl::CutOff(uint32_t index) {
@@ -69,22 +67,18 @@ void Engine::Impl::CutOff(uint32_t index) {
     return;
   }
   const bool moves = HoldsCallersMemory(slot);
-  if (!slot.all_handed_over) {
-    if (slot.end == End::kOk) slot.end = End::kCutOff;
-    StopHandingOver(peer, index);
-    if (slot.under_way == 0) Complete(peer, index);
-  }
+  if (!slot.all_handed_over) EndEarly(peer, index, End::kCutOff);
   // What is under way ends with its lane.
   if (moves) transport_->Abandon(peer.rank, Lane::kBulk);
 }
 
 std::optional<uint32_t> Engine::Impl::LocalKey(const void* memory, uint64_t length) const {
-  if (!transport_->caps().needs_registered_source) return 0;
+  if (!caps_.needs_registered_source) return 0;
   const auto begin = reinterpret_cast<uintptr_t>(memory);
-  for (const RegisteredMemory& registered : registered_) {
-    const auto base = reinterpret_cast<uintptr_t>(registered.bytes.data());
-    if (begin >= base && InBounds(begin - base, length, registered.bytes.size())) {
-      return registered.local_key;
+  for (const auto& [known, registration] : registered_) {
+    const auto base = reinterpret_cast<uintptr_t>(known.bytes.data());
+    if (begin >= base && InBounds(begin - base, length, known.bytes.size())) {
+      return known.local_key;
     }
   }
   return std::nullopt;

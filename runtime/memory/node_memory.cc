@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/doorbell.h"
-#include "runtime/base/node_place.h"
+#include "runtime/base/node_of.h"
 #include "weft/internal/address.h"
 
 namespace weft {
@@ -133,7 +133,7 @@ absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape
 
 absl::StatusOr<NodeFds> NodeAuthority::Duplicate(uint32_t node) const {
   NodeFds copy;
-  copy.place = {.node = node, .nodes = static_cast<uint32_t>(memberships_.size())};
+  copy.nodes = static_cast<uint32_t>(memberships_.size());
   copy.heap.reset(fcntl(heap_.get(), F_DUPFD_CLOEXEC, 0));
   copy.control.reset(fcntl(control_fd_.get(), F_DUPFD_CLOEXEC, 0));
   copy.membership.reset(fcntl(memberships_[node].fd.get(), F_DUPFD_CLOEXEC, 0));

@@ -38,9 +38,11 @@ absl::Status CheckRank(const Runtime& runtime, uint64_t bits) {
 // What is called from here is declared cold, so that inlined code favours shared memory; yet
 // over a network it is where all operations go.
 
-// Whether the runtime can be asked for an operation on that address.
-[[gnu::hot]] inline absl::Status Check(const Reach& reach, uint64_t bits) {
+// Directs `request` to that address; or why the runtime cannot be asked for that.
+[[gnu::hot]] inline absl::Status Aim(const Reach& reach, uint64_t bits, Engine::Request& request) {
   if (reach.runtime != nullptr && reach.runtime->usable() && IsOfRank(*reach.runtime, bits)) {
+    request.peer = RankOf(bits);
+    request.offset = OffsetOf(bits);
     return absl::OkStatus();
   }
   if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
@@ -97,10 +99,8 @@ Op::Kind KindOf(AtomicKind kind) {
 [[gnu::hot]] inline absl::Status MakePut(const Reach& reach, uint64_t to, const void* from,
                                          size_t bytes, const RideSpec& ride,
                                          Engine::Request& request) {
-  if (absl::Status good = Check(reach, to); !good.ok()) return good;
+  if (absl::Status good = Aim(reach, to, request); !good.ok()) return good;
   request.kind = Op::Kind::kPut;
-  request.peer = RankOf(to);
-  request.offset = OffsetOf(to);
   request.source = from;
   request.length = bytes;
   return ride.kind == RideSpec::Kind::kNone ? absl::OkStatus()
@@ -109,10 +109,8 @@ Op::Kind KindOf(AtomicKind kind) {
 
 [[gnu::hot]] inline absl::Status MakeGet(const Reach& reach, void* to, uint64_t from, size_t bytes,
                                          Engine::Request& request) {
-  if (absl::Status good = Check(reach, from); !good.ok()) return good;
+  if (absl::Status good = Aim(reach, from, request); !good.ok()) return good;
   request.kind = Op::Kind::kGet;
-  request.peer = RankOf(from);
-  request.offset = OffsetOf(from);
   request.destination = to;
   request.length = bytes;
   return absl::OkStatus();
@@ -120,15 +118,13 @@ Op::Kind KindOf(AtomicKind kind) {
 
 [[gnu::hot]] inline absl::Status MakeAtomic(const Reach& reach, const AtomicSpec& atomic, void* old,
                                             Engine::Request& request) {
-  if (absl::Status good = Check(reach, atomic.at); !good.ok()) return good;
+  if (absl::Status good = Aim(reach, atomic.at, request); !good.ok()) return good;
   if ((OffsetOf(atomic.at) & (atomic.bytes - 1)) != 0) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "an atomic of %u bytes at offset %u of rank %u: the address must be a multiple of its size",
         atomic.bytes, OffsetOf(atomic.at), RankOf(atomic.at)));
   }
   request.kind = KindOf(atomic.kind);
-  request.peer = RankOf(atomic.at);
-  request.offset = OffsetOf(atomic.at);
   request.destination = old;
   request.length = atomic.bytes;
   request.operand = atomic.operand;
@@ -146,8 +142,8 @@ Op::Kind KindOf(AtomicKind kind) {
 void Record(const Reach& reach, uint64_t bits, absl::Status status) {
   Runtime* const runtime = reach.runtime;
   if (runtime == nullptr || !runtime->Usable().ok()) return;  // Flush says so, too.
-  const bool known = CheckRank(*runtime, bits).ok();
-  runtime->engine().RecordError(known ? RankOf(bits) : runtime->rank(), std::move(status));
+  runtime->engine().RecordError(IsOfRank(*runtime, bits) ? RankOf(bits) : runtime->rank(),
+                                std::move(status));
 }
 
 [[gnu::hot]] void Post(const Reach& reach, uint64_t bits, absl::Status made,

@@ -62,7 +62,7 @@ absl::Status Runtime::Connect() {
   memory_ = *std::move(memory);
   node_ = memory_->view();
 
-  auto reaching = ChooseReaching(settings_, fds->place, node_, bootstrap_->secret());
+  auto reaching = ChooseReaching(settings_, fds->nodes, node_, bootstrap_->secret());
   if (!reaching.ok()) return reaching.status();
   std::unique_ptr<Transport> transport = std::move(reaching->transport);
   PeerCard card = {.address = transport->Address(), .slab_key = {}, .control_key = {}};
@@ -125,8 +125,6 @@ absl::Status Runtime::Connect() {
             .runtime = this};
   return absl::OkStatus();
 }
-
-bool Runtime::forked() const { return fork_generation_ != ForkGeneration(); }
 
 absl::Status Runtime::Usable() const {
   if (forked()) {

@@ -50,12 +50,10 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   void Abort(int code, std::string_view message) { bootstrap_->Abort(code, message); }
 
   // Whether this process was forked from the rank.
-  bool forked() const;
+  bool forked() const { return fork_generation_ != ForkGeneration(); }
   // OK while this process is a member: not after Leave, nor in a forked child.
   absl::Status Usable() const;
-  bool usable() const {
-    return fork_generation_ == ForkGeneration() && !left_.load(std::memory_order_relaxed);
-  }
+  bool usable() const { return !forked() && !left_.load(std::memory_order_relaxed); }
 
   Rank rank() const { return node_.rank; }
   Rank size() const { return node_.size; }

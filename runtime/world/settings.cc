@@ -3,13 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/world/memory_limit.h"
 
@@ -52,6 +56,25 @@ absl::StatusOr<absl::Duration> ParseDeadline(const char* name, const char* text)
         "%s=%s: expected a positive time with its unit, such as 30s, 500ms or inf", name, text));
   }
   return duration;
+}
+
+// Sets `result` to what the variable, if it is set, stands for: one of `choices`.
+template <typename T>
+absl::Status ReadChoice(const std::function<const char*(const char*)>& environment,
+                        const char* name,
+                        std::initializer_list<std::pair<absl::string_view, T>> choices, T& result) {
+  const char* const text = environment(name);
+  if (text == nullptr) return absl::OkStatus();
+  std::vector<absl::string_view> words;
+  for (const auto& [word, value] : choices) {
+    if (word == text) {
+      result = value;
+      return absl::OkStatus();
+    }
+    words.push_back(word);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, "=", text, ": expected one of ", absl::StrJoin(words, ", ")));
 }
 
 }  // namespace
@@ -140,24 +163,19 @@ absl::StatusOr<Settings> ResolveSettings(
   if (const char* text = environment("WEFT_VERBS_DEVICE"); text != nullptr) {
     settings.verbs.device = text;
   }
-  if (const char* text = environment("WEFT_ATOMICS"); text != nullptr) {
-    const absl::StatusOr<AtomicsChoice> atomics = ParseAtomicsChoice(text);
-    if (!atomics.ok()) return atomics.status();
-    settings.verbs.atomics = *atomics;
-  }
-  if (const char* text = environment("WEFT_VERBS_STRICT_FLUSH"); text != nullptr) {
-    const std::string_view value = text;
-    if (value != "0" && value != "1") {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("WEFT_VERBS_STRICT_FLUSH=%s: expected 0 or 1", text));
-    }
-    settings.verbs.strict_flush = value == "1";
-  }
-  if (const char* text = environment("WEFT_VERBS_CONNECT"); text != nullptr) {
-    const absl::StatusOr<ConnectChoice> connect = ParseConnectChoice(text);
-    if (!connect.ok()) return connect.status();
-    settings.verbs.connect = *connect;
-  }
+  absl::Status chosen = ReadChoice<AtomicsChoice>(environment, "WEFT_ATOMICS",
+                                                  {{"auto", AtomicsChoice::kAuto},
+                                                   {"nic", AtomicsChoice::kNic},
+                                                   {"agent", AtomicsChoice::kAgent}},
+                                                  settings.verbs.atomics);
+  chosen.Update(ReadChoice<bool>(environment, "WEFT_VERBS_STRICT_FLUSH",
+                                 {{"0", false}, {"1", true}}, settings.verbs.strict_flush));
+  chosen.Update(ReadChoice<ConnectChoice>(environment, "WEFT_VERBS_CONNECT",
+                                          {{"auto", ConnectChoice::kAuto},
+                                           {"cm", ConnectChoice::kCm},
+                                           {"exchange", ConnectChoice::kExchange}},
+                                          settings.verbs.connect));
+  if (!chosen.ok()) return chosen;
   return settings;
 }
 

@@ -24,24 +24,23 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeVerbs(const Settings& settings, c
 
 }  // namespace
 
-absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, const NodePlace& place,
+absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, uint32_t nodes,
                                         const NodeView& node, const JobSecret& secret) {
   Reaching reaching;
-  if (settings.use_shm && place.nodes == 1) {
+  if (settings.use_shm && nodes == 1) {
     reaching.transport = std::make_unique<ShmTransport>(node);
   } else if (settings.use_verbs) {
     auto verbs = MakeVerbs(settings, node, secret);
     if (!verbs.ok()) {
-      return absl::Status(
-          verbs.status().code(),
-          absl::StrCat(place.nodes == 1 ? "WEFT_TRANSPORTS=verbs: "
-                                        : "to reach the ranks of other nodes by RDMA: ",
-                       verbs.status().message()));
+      return absl::Status(verbs.status().code(),
+                          absl::StrCat(nodes == 1 ? "WEFT_TRANSPORTS=verbs: "
+                                                  : "to reach the ranks of other nodes by RDMA: ",
+                                       verbs.status().message()));
     }
     reaching.transport = *std::move(verbs);
   } else {
     return absl::FailedPreconditionError(
-        absl::StrCat("WEFT_TRANSPORTS=shm: the job has ranks on ", place.nodes,
+        absl::StrCat("WEFT_TRANSPORTS=shm: the job has ranks on ", nodes,
                      " nodes, which shared memory does not connect: say WEFT_TRANSPORTS=shm,verbs, "
                      "or unset it"));
   }

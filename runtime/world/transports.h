@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/base/job_secret.h"
-#include "runtime/base/node_place.h"
 #include "runtime/base/node_view.h"
 #include "runtime/transport/transport.h"
 #include "runtime/world/settings.h"
@@ -26,7 +25,7 @@ struct Reaching {
 
 // `node` must outlive it; by `secret` ranks that meet over a network know each other. Errors say
 // what the machine lacks, and what to do.
-absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, const NodePlace& place,
+absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, uint32_t nodes,
                                         const NodeView& node, const JobSecret& secret);
 
 }  // namespace weft

@@ -18,6 +18,7 @@
 #include "runtime/transport/fault/fault_transport.h"
 #include "runtime/transport/shm/shm_transport.h"
 #include "runtime/transport/verbs/verbs_transport.h"
+#include "runtime/world/settings.h"
 #include "tests/support/test_node.h"
 
 namespace weft {
@@ -45,14 +46,11 @@ std::unique_ptr<Transport> OnDeviceInTurn(const NodeView& node) {
   const absl::StatusOr<const VerbsLibrary*> library = VerbsLibrary::Load();
   EXPECT_TRUE(library.ok()) << library.status();
   if (!library.ok()) throw RankStopped();
-  VerbsOptions options;
+  const auto settings = ResolveSettings({}, [](const char* name) { return std::getenv(name); });
+  EXPECT_TRUE(settings.ok()) << settings.status();
+  if (!settings.ok()) throw RankStopped();
+  VerbsOptions options = settings->verbs;
   if (!names.empty()) options.device = names[node.rank % names.size()];
-  const char* const atomics = std::getenv("WEFT_ATOMICS");
-  if (atomics != nullptr) options.atomics = ParseAtomicsChoice(atomics).value();
-  options.strict_flush = std::getenv("WEFT_VERBS_STRICT_FLUSH") != nullptr;
-  if (const char* const connect = std::getenv("WEFT_VERBS_CONNECT"); connect != nullptr) {
-    options.connect = ParseConnectChoice(connect).value();
-  }
   auto transport = VerbsTransport::Create(**library, options, node);
   EXPECT_TRUE(transport.ok()) << transport.status();
   if (!transport.ok()) throw RankStopped();

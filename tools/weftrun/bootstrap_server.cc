@@ -5,7 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/base/node_place.h"
+#include "runtime/base/node_of.h"
 #include "runtime/bootstrap/key_value.h"
 #include "tools/weftrun/rank_list.h"
 
@@ -174,13 +174,8 @@ void BootstrapServer::CompleteCollective() {
     members_[r].waiting.reset();
     if (status.ok() && !fds.empty()) {
       members_[r].has_memory = true;
-      const NodeFds& of_node = fds[NodeOf(r, size_, nodes_)];
-      outside_.Send(r,
-                    {.type = Type::kMemory,
-                     .id = id,
-                     .first = of_node.place.node,
-                     .second = of_node.place.nodes},
-                    &of_node);
+      outside_.Send(r, {.type = Type::kMemory, .id = id, .first = nodes_},
+                    &fds[NodeOf(r, size_, nodes_)]);
     } else {
       Answer(r, id, status);
     }

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/base/node_place.h"
+#include "runtime/base/node_of.h"
 #include "tools/weftrun/exit_status.h"
 
 namespace weft {

@@ -1,9 +1,6 @@
 #include "runtime/transport/verbs/cm_library.h"
 
-#include <dlfcn.h>
-
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "runtime/transport/verbs/symbols.h"
 
 namespace weft {
@@ -12,13 +9,9 @@ namespace {
 constexpr char kName[] = "librdmacm.so.1";
 
 absl::StatusOr<CmLibrary> LoadTable() {
-  void* const library = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return absl::NotFoundError(absl::StrCat("no connecting by librdmacm: ", dlerror(),
-                                            "; install rdma-core's librdmacm1"));
-  }
+  Symbols symbols(kName, "no connecting by librdmacm");
+  if (absl::Status opened = symbols.Opened("librdmacm1"); !opened.ok()) return opened;
   CmLibrary table = {};
-  Symbols symbols(library);
   symbols.Find("rdma_create_event_channel", table.create_event_channel);
   symbols.Find("rdma_destroy_event_channel", table.destroy_event_channel);
   symbols.Find("rdma_get_cm_event", table.get_cm_event);
@@ -34,11 +27,7 @@ absl::StatusOr<CmLibrary> LoadTable() {
   symbols.Find("rdma_establish", table.establish);
   symbols.Find("rdma_accept", table.accept);
   symbols.Find("rdma_reject", table.reject);
-  if (!symbols.missing().empty()) {
-    return absl::NotFoundError(absl::StrCat("no connecting by librdmacm: ", kName, " has no ",
-                                            symbols.missing(),
-                                            "; Weft needs rdma-core 35 or later"));
-  }
+  if (absl::Status found = symbols.Found(); !found.ok()) return found;
   return table;
 }
 

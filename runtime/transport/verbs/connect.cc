@@ -23,10 +23,10 @@ void VerbsTransport::DropPair(QueuePair pair) { arrivals_->Retire(pair.number())
 bool VerbsTransport::OnRequest(const CmMessage& request) {
   VerbsPeer& peer = *peers_[request.from];
   if (peer.state == VerbsPeer::State::kGone) return false;
+  TakeArrivals();  // Some devices forget what came by a queue pair that is destroyed.
   VerbsPeer::LaneEnd& end = peer.lane(request.lane);
   if (request.lane == Lane::kSmall && end.open) {
     // Its end of that lane is gone, and with it what was under way: a peer does not come back.
-    TakeArrivals();
     LosePeer(peer, Loss::kClosed);
     return false;
   }
@@ -56,8 +56,8 @@ void VerbsTransport::OnOpen(Rank rank, Lane lane, QueuePair pair, uint32_t numbe
 void VerbsTransport::OnClosed(Rank rank, Lane lane) {
   VerbsPeer& peer = *peers_[rank];
   if (peer.state == VerbsPeer::State::kGone) return;
+  TakeArrivals();  // As above.
   if (lane == Lane::kSmall) {
-    TakeArrivals();
     LosePeer(peer, Loss::kClosed);
   } else {
     CloseLane(peer, lane);
@@ -70,17 +70,6 @@ void VerbsTransport::OnFailed(Rank rank, Lane, const absl::Status& why) {
   VerbsPeer& peer = *peers_[rank];
   peer.why_lost = std::string(why.message());
   LosePeer(peer, Loss::kNoConnection);
-}
-
-void VerbsTransport::CloseLane(VerbsPeer& peer, Lane lane) {
-  VerbsPeer::LaneEnd& end = peer.lane(lane);
-  if (std::exchange(end.open, false)) {
-    TakeArrivals();  // Some devices forget what came by a queue pair that is destroyed.
-    EndLane(peer, lane);
-  }
-  // The peer has given up what it asked for there.
-  peer.replies.Drop(lane);
-  end.credits.taken = end.credits.returned = 0;
 }
 
 }  // namespace weft

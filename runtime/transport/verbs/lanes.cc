@@ -47,12 +47,20 @@ void VerbsTransport::EndLane(VerbsPeer& peer, Lane lane) {
   peer.lane(lane).broken = Loss::kNone;
 }
 
+void VerbsTransport::CloseLane(VerbsPeer& peer, Lane lane) {
+  VerbsPeer::LaneEnd& end = peer.lane(lane);
+  end.open = false;
+  if (end.queue.pair().get() != nullptr) EndLane(peer, lane);
+  // The peer gives up what it asked for there.
+  peer.replies.Drop(lane);
+  end.credits.taken = end.credits.returned = 0;
+}
+
 void VerbsTransport::LosePeer(VerbsPeer& peer, Loss loss) {
   if (std::exchange(peer.state, VerbsPeer::State::kGone) == VerbsPeer::State::kGone) return;
   peer.loss = loss;
   for (Lane lane : kLanes) {
-    peer.lane(lane).open = false;
-    if (peer.lane(lane).queue.pair().get() != nullptr) EndLane(peer, lane);
+    CloseLane(peer, lane);
     if (connector_ != nullptr) connector_->Close(peer.rank, lane);
   }
   Tell({.peer = peer.rank, .kind = Event::Kind::kPeerDown});
@@ -77,16 +85,12 @@ void VerbsTransport::BreakBulk(VerbsPeer& peer) {
 }
 
 bool VerbsTransport::RenewBulk(VerbsPeer& peer) {
-  peer.lane(Lane::kBulk).open = false;
-  EndLane(peer, Lane::kBulk);
-  VerbsPeer::Credits& credits = peer.lane(Lane::kBulk).credits;
-  credits.taken = credits.returned = 0;
-  absl::StatusOr<QueuePair> pair = MakePair();
+  CloseLane(peer, Lane::kBulk);
+  absl::StatusOr<QueuePair> pair = MakePair(peer.rank, Lane::kBulk);
   if (!pair.ok()) {
     LosePeer(peer, Loss::kRenewal);
     return false;
   }
-  arrivals_->Expect(pair->number(), {.rank = peer.rank, .lane = Lane::kBulk});
   peer.lane(Lane::kBulk).queue.Renew(*std::move(pair));
   return true;
 }

@@ -1,6 +1,5 @@
 #include "runtime/transport/verbs/verbs_library.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "absl/status/status.h"
@@ -13,14 +12,10 @@ namespace {
 constexpr char kName[] = "libibverbs.so.1";
 
 absl::StatusOr<VerbsLibrary> LoadTable() {
-  void* const library = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return absl::NotFoundError(absl::StrCat("no RDMA: ", dlerror(),
-                                            "; install rdma-core's libibverbs1 and "
-                                            "ibverbs-providers"));
-  }
+  Symbols symbols(kName, "no RDMA");
+  if (absl::Status opened = symbols.Opened("libibverbs1 and ibverbs-providers"); !opened.ok())
+    return opened;
   VerbsLibrary table = {};
-  Symbols symbols(library);
   symbols.Find("ibv_get_device_list", table.get_device_list);
   symbols.Find("ibv_free_device_list", table.free_device_list);
   symbols.Find("ibv_get_device_name", table.get_device_name);
@@ -50,10 +45,7 @@ absl::StatusOr<VerbsLibrary> LoadTable() {
   int (*fork_init)() = nullptr;
   symbols.Find("ibv_is_fork_initialized", is_fork_initialized);
   symbols.Find("ibv_fork_init", fork_init);
-  if (!symbols.missing().empty()) {
-    return absl::NotFoundError(absl::StrCat("no RDMA: ", kName, " has no ", symbols.missing(),
-                                            "; Weft needs rdma-core 35 or later"));
-  }
+  if (absl::Status found = symbols.Found(); !found.ok()) return found;
   // Kernels before 5.12 share pinned pages with a forked child, and who writes first moves to
   // a copy that the device does not know.
   if (is_fork_initialized() == IBV_FORK_DISABLED) {

@@ -7,22 +7,6 @@
 
 namespace weft {
 
-absl::StatusOr<AtomicsChoice> ParseAtomicsChoice(std::string_view text) {
-  if (text == "auto") return AtomicsChoice::kAuto;
-  if (text == "nic") return AtomicsChoice::kNic;
-  if (text == "agent") return AtomicsChoice::kAgent;
-  return absl::InvalidArgumentError(
-      absl::StrCat("WEFT_ATOMICS=", std::string(text), ": expected auto, nic or agent"));
-}
-
-absl::StatusOr<ConnectChoice> ParseConnectChoice(std::string_view text) {
-  if (text == "auto") return ConnectChoice::kAuto;
-  if (text == "cm") return ConnectChoice::kCm;
-  if (text == "exchange") return ConnectChoice::kExchange;
-  return absl::InvalidArgumentError(
-      absl::StrCat("WEFT_VERBS_CONNECT=", std::string(text), ": expected auto, cm or exchange"));
-}
-
 absl::StatusOr<bool> ConnectsByCm(ConnectChoice choice, const VerbsPort& port, Rank ranks) {
   if (choice == ConnectChoice::kAuto) return port.iwarp || ranks > kMostEager;
   if (choice == ConnectChoice::kCm) return true;

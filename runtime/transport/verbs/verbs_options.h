@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "runtime/base/job_secret.h"
@@ -21,18 +20,12 @@ enum class AtomicsChoice : uint8_t {
   kAgent,  // The processor of the rank that they are for.
 };
 
-// kInvalidArgument says what it takes.
-absl::StatusOr<AtomicsChoice> ParseAtomicsChoice(std::string_view text);
-
 // How connections come about; WEFT_VERBS_CONNECT.
 enum class ConnectChoice : uint8_t {
   kAuto,
   kCm,        // By librdmacm, each when it is first needed.
   kExchange,  // By the numbers of queue pairs in the published addresses, all at once.
 };
-
-// kInvalidArgument says what it takes.
-absl::StatusOr<ConnectChoice> ParseConnectChoice(std::string_view text);
 
 struct VerbsOptions {
   std::string device;  // As ChoosePort takes it.

@@ -38,7 +38,7 @@ std::vector<WireMessage> OneOfEach() {
        .value = std::string(sizeof(JobSecret), 's')},
       {.type = Type::kStatus, .id = 10, .first = 14, .text = "rank 2 died"},
       {.type = Type::kValue, .id = 11, .value = "value"},
-      {.type = Type::kMemory, .id = 12, .first = 1, .second = 2},
+      {.type = Type::kMemory, .id = 12, .first = 2},
       {.type = Type::kDeath, .first = 7},
   };
 }

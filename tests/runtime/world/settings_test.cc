@@ -74,6 +74,8 @@ TEST(Settings, BadValuesAreNamed) {
                                                         {"WEFT_TRANSPORTS", "tcpip"},
                                                         {"WEFT_TRANSPORTS", "shm,"},
                                                         {"WEFT_TRANSPORTS", "Verbs"},
+                                                        {"WEFT_ATOMICS", "cpu"},
+                                                        {"WEFT_VERBS_STRICT_FLUSH", "yes"},
                                                         {"WEFT_VERBS_CONNECT", "yes"}}) {
     const absl::Status status = ResolveSettings({}, Environment({{variable, value}})).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << variable << "=" << value;

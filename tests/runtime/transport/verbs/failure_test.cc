@@ -1,7 +1,6 @@
-// What the transport makes of a device, a queue or a request that fails, over a device that
-// fails on demand (tests/support/null_verbs.h): every operation ends exactly once, with the
-// right status, and what has not failed goes on.
-#include <arpa/inet.h>
+// What the transport makes of requests, connections and registrations that fail: every operation
+// ends exactly once, with the right status, and what has not failed goes on. async_events_test.cc
+// has what fails without a completion.
 #include <errno.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,257 +8,18 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
-#include "runtime/base/in_doubt.h"
-#include "runtime/engine/engine.h"
-#include "runtime/transport/verbs/verbs_transport.h"
-#include "tests/support/null_verbs.h"
-#include "tests/support/test_node.h"
+#include "tests/runtime/transport/verbs/failing_device.h"
 
-namespace weft {
+namespace weft::testing {
 namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-
-constexpr Rank kSize = 3;
-constexpr uint64_t kSlabBytes = 4 << 20;
-
-Deadline Soon() { return Deadline::After(absl::Seconds(60)); }
-
-VerbsOptions Options() {
-  VerbsOptions options;
-  options.device = "null0:1";
-  return options;
-}
-
-// A rank's transport and what it publishes. All ranks use the one device.
-struct Member {
-  std::unique_ptr<VerbsTransport> transport;
-  std::unique_ptr<Registration> slab, control;
-  PeerCard card;
-};
-
-class VerbsFailure : public testing::Test {
- protected:
-  Member Make(Rank rank) {
-    const NodeView view = node_.view(rank);
-    auto transport = VerbsTransport::Create(verbs_.library(), Options(), view);
-    EXPECT_TRUE(transport.ok()) << transport.status();
-    Member member = {.transport = *std::move(transport), .slab = {}, .control = {}, .card = {}};
-    member.slab =
-        *member.transport->Register({Segment::Kind::kSlab, {view.slab(rank), kSlabBytes}});
-    member.control =
-        *member.transport->Register({Segment::Kind::kControl, {view.control_base, kControlBytes}});
-    member.card = {.address = member.transport->Address(),
-                   .slab_key = member.slab->key(),
-                   .control_key = member.control->key()};
-    return member;
-  }
-  // Rank 0 last: its queues are those that the device adds completions to.
-  void MakeAll() {
-    for (Rank rank = kSize; rank-- > 0;) members_[rank] = Make(rank);
-  }
-  VerbsTransport& transport() { return *members_[0].transport; }
-
-  // Connects rank 0 to all.
-  void Connect() {
-    for (Rank peer = 0; peer < kSize; ++peer) {
-      ASSERT_TRUE(transport().Connect(peer, members_[peer].card.address).ok());
-      slabs_[peer] = *transport().Import(peer, members_[peer].card.slab_key);
-    }
-  }
-  std::vector<Event> Poll() {
-    std::vector<Event> all;
-    Event events[64];
-    while (const size_t count = transport().Poll(events)) {
-      for (const Event& event : std::span(events, count)) {
-        if (event.kind != Event::Kind::kConnected) all.push_back(event);
-      }
-    }
-    return all;
-  }
-  Op Put(Rank peer, uint64_t token, uint64_t length = 8) {
-    return {.lane = length > kMaxStagedBytes ? Lane::kBulk : Lane::kSmall,
-            .token = token,
-            .region = &slabs_[peer],
-            .local = node_.view(0).slab(0),
-            .length = length};
-  }
-  // What the peer tells by an empty WRITE with immediate, on the small lane.
-  void Arrive(Rank peer, const Message& message) {
-    ibv_wc completion = {};
-    completion.qp_num = SmallPair(peer);
-    completion.wc_flags = IBV_WC_WITH_IMM;
-    completion.imm_data = htonl(message.AsImmediate());
-    verbs_.AddCompletion(true, completion);
-  }
-  // The number of rank 0's queue pair to `peer`.
-  uint32_t SmallPair(Rank peer) {
-    return DecodeVerbsAddress(members_[0].card.address)->pairs[peer].small.number;
-  }
-
-  NullVerbs verbs_;
-  TestNode node_{kSize, kSlabBytes};
-  Member members_[kSize];
-  RemoteRegion slabs_[kSize];
-};
-
-// --- Asynchronous events, under an Engine and its service thread. ---
-
-class VerbsEvents : public VerbsFailure {
- protected:
-  static constexpr int kOperations = 1000;
-
-  VerbsEvents() {
-    MakeAll();
-    engine_ = std::make_unique<Engine>(
-        std::move(members_[0].transport), node_.view(0),
-        [this](Rank peer) -> absl::StatusOr<PeerCard> { return members_[peer].card; },
-        std::vector<Engine::RegisteredMemory>{{.bytes = {node_.view(0).slab(0), kSlabBytes},
-                                               .local_key = members_[0].slab->local_key()}});
-    EXPECT_TRUE(engine_->ConnectAll(Soon()).ok());
-  }
-
-  absl::StatusOr<Engine::Handle> Start(Rank peer, int i) {
-    Engine::Request request = {.peer = peer, .source = node_.view(0).slab(0), .length = 8};
-    switch (i % 4) {
-      case 0:
-        break;
-      case 1:
-        request.length = 100'000;
-        break;
-      case 2:
-        request.kind = Op::Kind::kGet;
-        request.destination = results_;
-        break;
-      default:
-        request.kind = Op::Kind::kFetchAdd;
-        request.destination = results_;
-    }
-    return engine_->Start(request, Soon());
-  }
-  bool LedgerIsEmpty() { return (engine_->unsettled() & 0x7fffffff) == 0; }
-
-  std::unique_ptr<Engine> engine_;
-  uint64_t results_[2] = {};
-};
-
-class VerbsLostDevice : public VerbsEvents,
-                        public testing::WithParamInterface<std::pair<ibv_event_type, const char*>> {
-};
-
-// Case 11: no completion tells of these.
-TEST_P(VerbsLostDevice, EndsAllThatIsUnderWay) {
-  std::vector<Engine::Handle> handles;
-  for (int i = 0; i < kOperations; ++i) {
-    const auto handle = Start(static_cast<Rank>(i) % kSize, i / 3);
-    ASSERT_TRUE(handle.ok()) << handle.status();
-    handles.push_back(*handle);
-  }
-  // Some wait when it happens, one of them for posted operations.
-  std::vector<absl::Status> told(4);
-  std::vector<std::thread> threads;
-  for (Rank i = 0; i < 3; ++i) {
-    threads.emplace_back(
-        [&, i, handle = *Start(i, 0)] { told[i] = engine_->Finish(handle, Deadline()); });
-  }
-  threads.emplace_back([&] {
-    engine_->Post({.peer = 1, .source = results_, .length = 8}, Soon());
-    told[3] = engine_->Flush(1, Deadline());
-  });
-  const absl::Time raised = absl::Now();
-  verbs_.Raise(GetParam().first);
-  for (std::thread& thread : threads) thread.join();
-  for (size_t i = 0; i < handles.size(); ++i) {
-    const absl::Status status = engine_->Finish(handles[i], Soon());
-    ASSERT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-    ASSERT_THAT(std::string(status.message()), HasSubstr("rank " + std::to_string(i % kSize)));
-    ASSERT_THAT(std::string(status.message()), HasSubstr(GetParam().second));
-  }
-  RecordProperty("milliseconds", absl::ToInt64Milliseconds(absl::Now() - raised));
-  for (const absl::Status& status : told) {
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  }
-  EXPECT_EQ(engine_->FlushAll(Soon()).code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(LedgerIsEmpty());
-  EXPECT_TRUE(verbs_.posted().empty()) << "the device may touch memory yet";
-  // It is for good.
-  const auto after = Start(2, 0);
-  EXPECT_EQ(after.status().code(), absl::StatusCode::kUnavailable) << after.status();
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, VerbsLostDevice,
-    testing::Values(std::pair(IBV_EVENT_DEVICE_FATAL, "device null0 has failed"),
-                    std::pair(IBV_EVENT_CQ_ERR, "a queue of all peers failed"),
-                    std::pair(IBV_EVENT_SRQ_ERR, "a queue of all peers failed")),
-    [](const auto& info) { return "Event" + std::to_string(info.param.first); });
-
-class VerbsLostPair : public VerbsEvents, public testing::WithParamInterface<ibv_event_type> {};
-
-TEST_P(VerbsLostPair, OfTheSmallLaneEndsThatPeerAlone) {
-  const auto lost = Start(1, 0);
-  std::vector<Engine::Handle> others;
-  for (int i = 0; i < 100; ++i) others.push_back(*Start(2, i));
-  verbs_.Raise(GetParam());  // Of the pair that has the first.
-  const absl::Status status = engine_->Finish(*lost, Soon());
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("the queue pair to it failed"));
-  EXPECT_TRUE(IsInDoubt(status));
-  for (const Engine::Handle& handle : others) EXPECT_FALSE(engine_->Done(handle));
-  verbs_.EndAll(IBV_WC_SUCCESS);
-  for (const Engine::Handle& handle : others) {
-    const absl::Status ended = engine_->Finish(handle, Soon());
-    EXPECT_TRUE(ended.ok()) << ended;
-  }
-  EXPECT_TRUE(LedgerIsEmpty());
-}
-
-TEST_P(VerbsLostPair, OfTheBulkLaneEndsThatLaneAlone) {
-  const auto lost = Start(1, 1);
-  const auto small = Start(1, 0);
-  verbs_.Raise(GetParam());
-  const absl::Status status = engine_->Finish(*lost, Soon());
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("bulk lane to rank 1 broke"));
-  EXPECT_FALSE(engine_->Done(*small));
-  verbs_.EndAll(IBV_WC_SUCCESS);
-  EXPECT_TRUE(engine_->Finish(*small, Soon()).ok());
-}
-
-INSTANTIATE_TEST_SUITE_P(All, VerbsLostPair,
-                         testing::Values(IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR,
-                                         IBV_EVENT_QP_ACCESS_ERR),
-                         [](const auto& info) { return "Event" + std::to_string(info.param); });
-
-// Cases 9 and 10: of a port, ours or another, and of what is no failure.
-TEST_F(VerbsEvents, ThatFailNothingChangeNothing) {
-  std::vector<Engine::Handle> handles;
-  for (int i = 0; i < 100; ++i) handles.push_back(*Start(static_cast<Rank>(i) % kSize, i));
-  for (int port : {1, 2}) {
-    for (ibv_event_type type :
-         {IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE, IBV_EVENT_GID_CHANGE, IBV_EVENT_LID_CHANGE,
-          IBV_EVENT_PKEY_CHANGE, IBV_EVENT_SM_CHANGE, IBV_EVENT_CLIENT_REREGISTER}) {
-      verbs_.Raise(type, port);
-    }
-  }
-  verbs_.Raise(IBV_EVENT_COMM_EST);  // Of a pair.
-  verbs_.WaitUntilTaken();
-  for (const Engine::Handle& handle : handles) ASSERT_FALSE(engine_->Done(handle));
-  verbs_.EndAll(IBV_WC_SUCCESS);
-  for (const Engine::Handle& handle : handles) {
-    const absl::Status status = engine_->Finish(handle, Soon());
-    ASSERT_TRUE(status.ok()) << status;
-  }
-}
 
 // --- Requests that fail. ---
 
@@ -497,4 +257,4 @@ TEST(VerbsLargePut, OfFiveGibibytesArrivesWhole) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::testing

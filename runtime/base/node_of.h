@@ -1,17 +1,12 @@
-// A node among those of a job. A value; any thread.
-#ifndef WEFT_RUNTIME_BASE_NODE_PLACE_H_
-#define WEFT_RUNTIME_BASE_NODE_PLACE_H_
+// On which of several nodes a rank runs. Any thread.
+#ifndef WEFT_RUNTIME_BASE_NODE_OF_H_
+#define WEFT_RUNTIME_BASE_NODE_OF_H_
 
 #include <cstdint>
 
 #include "weft/rank.h"
 
 namespace weft {
-
-struct NodePlace {
-  uint32_t node = 0;
-  uint32_t nodes = 1;
-};
 
 // The node of `rank` where `size` ranks are dealt out to `nodes` in blocks of equal size,
 // but for one rank.
@@ -20,4 +15,4 @@ constexpr uint32_t NodeOf(Rank rank, Rank size, uint32_t nodes) {
 }
 
 }  // namespace weft
-#endif  // WEFT_RUNTIME_BASE_NODE_PLACE_H_
+#endif  // WEFT_RUNTIME_BASE_NODE_OF_H_
