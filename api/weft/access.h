@@ -119,7 +119,7 @@ inline absl::Status Put(const Reach& reach, RemotePtr<T> to, const T& value, con
     return rides ? Raise(reach, to.bits(), ride.spec()) : absl::OkStatus();
   }
   const T copy = value;
-  return SlowPut(reach, to.bits(), &copy, sizeof(T), rides ? ride.spec() : RideSpec{});
+  return SlowPut(reach, to.bits(), &copy, sizeof(T), ride.spec_or_null());
 }
 template <Transferable T>
 inline absl::Status Put(const Reach& reach, RemotePtr<T> to, std::span<const T> values,
@@ -127,7 +127,7 @@ inline absl::Status Put(const Reach& reach, RemotePtr<T> to, std::span<const T> 
   if (StoreInline(reach, to, values)) [[likely]] {
     return ride.empty() ? absl::OkStatus() : Raise(reach, to.bits(), ride.spec());
   }
-  return SlowPut(reach, to.bits(), values.data(), values.size_bytes(), ride.spec());
+  return SlowPut(reach, to.bits(), values.data(), values.size_bytes(), ride.spec_or_null());
 }
 
 template <TransferableValue T>
@@ -136,7 +136,7 @@ inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, const T& value, co
     if (ride.empty()) return Future<>(absl::OkStatus());
     return Future<>(AsyncRaise(reach, to.bits(), ride.spec()));
   }
-  return Future<>(SlowAsyncPut(reach, to.bits(), &value, sizeof(T), ride.spec()));
+  return Future<>(SlowAsyncPut(reach, to.bits(), &value, sizeof(T), ride.spec_or_null()));
 }
 template <Transferable T>
 inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, std::span<const T> values,
@@ -145,7 +145,8 @@ inline Future<> AsyncPut(const Reach& reach, RemotePtr<T> to, std::span<const T>
     if (ride.empty()) return Future<>(absl::OkStatus());
     return Future<>(AsyncRaise(reach, to.bits(), ride.spec()));
   }
-  return Future<>(SlowAsyncPut(reach, to.bits(), values.data(), values.size_bytes(), ride.spec()));
+  return Future<>(
+      SlowAsyncPut(reach, to.bits(), values.data(), values.size_bytes(), ride.spec_or_null()));
 }
 
 template <TransferableValue T>
@@ -153,7 +154,7 @@ inline void PostPut(const Reach& reach, RemotePtr<T> to, const T& value, const R
   const bool rides = !ride.empty();
   if (!StoreInline(reach, to, value)) [[unlikely]] {
     const T copy = value;
-    SlowPostPut(reach, to.bits(), &copy, sizeof(T), rides ? ride.spec() : RideSpec{});
+    SlowPostPut(reach, to.bits(), &copy, sizeof(T), ride.spec_or_null());
   } else if (rides) {
     PostRaise(reach, to.bits(), ride.spec());
   }
@@ -162,7 +163,7 @@ template <Transferable T>
 inline void PostPut(const Reach& reach, RemotePtr<T> to, std::span<const T> values,
                     const Rider& ride) {
   if (!StoreInline(reach, to, values)) [[unlikely]] {
-    SlowPostPut(reach, to.bits(), values.data(), values.size_bytes(), ride.spec());
+    SlowPostPut(reach, to.bits(), values.data(), values.size_bytes(), ride.spec_or_null());
   } else if (!ride.empty()) {
     PostRaise(reach, to.bits(), ride.spec());
   }

@@ -16,6 +16,8 @@ class Rider {
   constexpr Rider() = default;  // Nothing.
   explicit constexpr Rider(internal::RideSpec spec) : spec_(spec) {}
   constexpr const internal::RideSpec& spec() const { return spec_; }
+  // Null: nothing rides.
+  constexpr const internal::RideSpec* spec_or_null() const { return empty() ? nullptr : &spec_; }
   constexpr bool empty() const { return spec_.kind == internal::RideSpec::Kind::kNone; }
 
  private:

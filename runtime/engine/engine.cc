@@ -26,7 +26,7 @@ Engine::Impl::Impl(std::unique_ptr<Transport> transport, const NodeView& node, D
       spins_(Oversubscribed(node.size) ? 0 : kSpins),
       peers_(node.size) {
   for (const RegisteredMemory& memory : registered) registered_.push_back({memory, nullptr});
-  if (caps_.needs_service) service_.emplace(*transport_, [this] { return SendHeld(); });
+  if (caps_.needs_service) service_.emplace(*transport_, mutex_, [this] { return SendHeld(); });
 }
 
 Engine::Impl::~Impl() {
@@ -43,16 +43,16 @@ bool Engine::Impl::NeedsStaging(const Request& request) const {
                                         : request.destination != nullptr || IsAtomic(request.kind);
 }
 
-bool Engine::Impl::Reserve(Peer& peer, const Request& request, uint32_t* index) {
+bool Engine::Impl::Reserve(Peer& peer, uint64_t staged_bytes, uint32_t* index) {
   Usage& usage = peer.usage;
   if (ledger_.full() || usage.slots >= kLedgerCapacity / 2) return false;
   std::byte* staged = nullptr;
-  if (NeedsStaging(request)) {
-    const bool small = request.length <= StagingPool::kSmallBytes;
+  if (staged_bytes > 0) {
+    const bool small = staged_bytes <= StagingPool::kSmallBytes;
     uint32_t& buffers = small ? usage.small_buffers : usage.large_buffers;
     const size_t all = small ? StagingPool::kSmallBuffers : StagingPool::kLargeBuffers;
     if (buffers >= all / 2) return false;
-    staged = staging_.Allocate(request.length);
+    staged = staging_.Allocate(staged_bytes);
     if (staged == nullptr) return false;
     ++buffers;
   }
@@ -100,12 +100,15 @@ void Engine::Impl::Fill(Slot& slot, Peer& peer, const Request& request) {
     slot.op.local = standing;  // Each step returns the word.
     ++peer.emulated;
   }
-
-  slot.sequence = peer.next_sequence++;
-  slot.fence = peer.fence;
-  slot.fenced = std::exchange(peer.fence_due[static_cast<size_t>(slot.lane)], false);
+  Number(slot, peer, slot.lane);
   // A notification waits for earlier bulk transfers; on their lane, like this.
   slot.fenced |= slot.lane == Lane::kBulk && slot.op.ride != Ride::kNone;
+}
+
+void Engine::Impl::Number(Slot& slot, Peer& peer, Lane lane) {
+  slot.sequence = peer.next_sequence++;
+  slot.fence = peer.fence;
+  slot.fenced = std::exchange(peer.fence_due[static_cast<size_t>(lane)], false);
 }
 
 absl::StatusOr<uint32_t> Engine::Impl::Issue(Lock& lock, const Request& request, bool posted,
@@ -116,7 +119,7 @@ absl::StatusOr<uint32_t> Engine::Impl::Issue(Lock& lock, const Request& request,
   if (absl::Status status = CheckAddress(peer, request); !status.ok()) return status;
 
   uint32_t index = Ledger::kNone;
-  const auto reserved = [&] { return peer.gone || Reserve(peer, request, &index); };
+  const auto reserved = [&] { return peer.gone || Reserve(peer, StagedBytes(request), &index); };
   if (!reserved() && !Await(lock, limit.StartOnce(), reserved)) {
     return absl::DeadlineExceededError(absl::StrCat("no room for one more operation to rank ",
                                                     peer.rank, ": ", ledger_.in_use(),
@@ -132,7 +135,7 @@ uint32_t Engine::Impl::TryIssue(const Request& request, bool posted) {
   uint32_t index = Ledger::kNone;
   if (!IsPlain(request)) return index;
   Peer& peer = *peers_[request.peer];
-  if (Reserve(peer, request, &index)) Enqueue(peer, index, request, posted);
+  if (Reserve(peer, StagedBytes(request), &index)) Enqueue(peer, index, request, posted);
   return index;
 }
 
@@ -144,8 +147,11 @@ void Engine::Impl::Enqueue(Peer& peer, uint32_t index, const Request& request, b
   ledger_.Append(peer.queue(slot.lane), index);
   if (peer.in_backlog) return;
   if (!posted || !may_hold_ || !IsHoldable(request)) PostPeer(peer);
-  peer.in_backlog = HasUnposted(peer);
-  if (peer.in_backlog) backlog_.push_back(&peer);
+  if (HasUnposted(peer)) AddToBacklog(peer);
+}
+
+void Engine::Impl::AddToBacklog(Peer& peer) {
+  if (!std::exchange(peer.in_backlog, true)) backlog_.push_back(&peer);
 }
 
 absl::StatusOr<Engine::Handle> Engine::Impl::Start(const Request& request, WaitLimit limit) {
@@ -174,9 +180,9 @@ absl::Status Engine::Impl::Finish(Handle handle, Deadline deadline) {
   return FinishSlot(lock, index, limit);
 }
 
-absl::Status Engine::Impl::Run(const Request& request, WaitLimit limit) {
-  Lock lock(mutex_);
-  uint32_t index = TryIssue(request, /*posted=*/false);
+absl::Status Engine::Impl::RunAmongOthers(Lock& lock, const Request& request, WaitLimit limit,
+                                          uint32_t index) {
+  if (index == Ledger::kNone) index = TryIssue(request, /*posted=*/false);
   if (index == Ledger::kNone) {
     const absl::StatusOr<uint32_t> issued = Issue(lock, request, /*posted=*/false, limit);
     if (!issued.ok()) return issued.status();
@@ -206,8 +212,7 @@ absl::Status Engine::Impl::FinishSlot(Lock& lock, uint32_t index, WaitLimit& lim
   return status;
 }
 
-void Engine::Impl::Post(const Request& request, WaitLimit limit) {
-  Lock lock(mutex_);
+void Engine::Impl::PostLocked(Lock& lock, const Request& request, WaitLimit limit) {
   const bool short_enough = IsHoldable(request);
   posted_ |= short_enough;
   if (TryIssue(request, /*posted=*/true) == Ledger::kNone) {
@@ -257,10 +262,14 @@ bool Engine::Done(Handle handle) { return impl_->Done(handle); }
 absl::Status Engine::Finish(Handle handle, Deadline deadline) {
   return impl_->Finish(handle, deadline);
 }
-absl::Status Engine::Run(const Request& request, WaitLimit limit) {
+absl::Status Engine::Run(const Request& request, const WaitLimit& limit) {
   return impl_->Run(request, limit);
 }
-void Engine::Post(const Request& request, WaitLimit limit) { impl_->Post(request, limit); }
+void Engine::Post(const Request& request, const WaitLimit& limit) { impl_->Post(request, limit); }
+void Engine::PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
+                       const WaitLimit& limit) {
+  impl_->PostShort(peer, offset, source, length, limit);
+}
 void Engine::RecordError(Rank peer, absl::Status status) {
   impl_->RecordError(peer, std::move(status));
 }

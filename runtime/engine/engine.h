@@ -94,12 +94,17 @@ class Engine {
   absl::Status Finish(Handle handle, Deadline deadline);
 
   // Start and Finish.
-  absl::Status Run(const Request& request, WaitLimit limit);
+  absl::Status Run(const Request& request, const WaitLimit& limit);
 
   // Starts an operation that ends at Flush. An error is recorded for it. A source
   // up to kMaxStagedBytes is copied; the memory of a longer one, and a get's
   // destination, must stay valid until Flush has returned.
-  void Post(const Request& request, WaitLimit limit);
+  void Post(const Request& request, const WaitLimit& limit);
+
+  // Post of a put of up to kShortBytes to the slab.
+  void PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
+                 const WaitLimit& limit);
+  static constexpr uint64_t kShortBytes = sizeof(uint64_t);
 
   // Makes the transport reach `memory`, so that what lies in it is not copied on its way,
   // until Unregister. kResourceExhausted says what limits it.

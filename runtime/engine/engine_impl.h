@@ -1,6 +1,6 @@
 // The Engine's inside, spread over engine.cc (start, finish), connect.cc, status.cc (what is
 // said of an operation), registered.cc (memory that need not be staged), progress.cc (post,
-// events, deaths) and flush.cc.
+// events, deaths), short_cuts.cc (what most operations need no more of) and flush.cc.
 //
 // One mutex guards everything that is not atomic. A thread that waits polls
 // under the mutex and sleeps without it, on this rank's doorbell, which whoever
@@ -23,6 +23,7 @@
 #include "runtime/engine/ledger.h"
 #include "runtime/engine/service_thread.h"
 #include "runtime/engine/staging.h"
+#include "runtime/transport/address.h"
 
 namespace weft {
 
@@ -36,8 +37,10 @@ class Engine::Impl {
   absl::StatusOr<Handle> Start(const Request& request, WaitLimit limit);
   bool Done(Handle handle);
   absl::Status Finish(Handle handle, Deadline deadline);
-  absl::Status Run(const Request& request, WaitLimit limit);
-  void Post(const Request& request, WaitLimit limit);
+  absl::Status Run(const Request& request, const WaitLimit& limit);
+  void Post(const Request& request, const WaitLimit& limit);
+  void PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
+                 const WaitLimit& limit);
   absl::Status Register(std::span<std::byte> memory);
   void Unregister(std::span<const std::byte> memory, Deadline deadline);
   void RecordError(Rank peer, absl::Status status);
@@ -64,11 +67,22 @@ class Engine::Impl {
     uint32_t bounce_buffers = 0;
   };
 
+  // Puts of up to a word that were posted to a peer, and go together: one slot, one doorbell, one
+  // completion. The slot's buffer holds their values.
+  struct HeldPuts {
+    Slot* slot = nullptr;  // Null: there are none.
+    uint32_t index = 0;    // The slot's.
+    bool open = false;     // More may follow: no fence has come, and nothing was handed over.
+    Op ops[kBurst];
+  };
+
   // A rank that this one has operated on.
   struct Peer {
     enum class State : uint8_t { kNew, kLookingUp, kConnecting, kConnected };
 
-    explicit Peer(Rank r) : rank(r) {}
+    explicit Peer(Rank r) : rank(r) {
+      for (Op& op : held.ops) op.region = &slab;
+    }
     LaneQueue& queue(Lane lane) { return queues[static_cast<size_t>(lane)]; }
 
     const Rank rank;
@@ -83,6 +97,7 @@ class Engine::Impl {
     uint64_t next_sequence = 0;  // Of the operations.
     uint64_t fence = 0;          // The sequence at the last Fence.
     bool fence_due[2] = {};      // By Lane: nothing was issued since that Fence.
+    HeldPuts held;
   };
 
   // What Register added has its registration here.
@@ -96,12 +111,41 @@ class Engine::Impl {
   // Issue of a plain operation for which there is room; kNone: it needs more than that.
   uint32_t TryIssue(const Request& request, bool posted);
   void Enqueue(Peer& peer, uint32_t index, const Request& request, bool posted);
+  void AddToBacklog(Peer& peer);
+  // What Run does if RunAlone has not done it; `index`: the slot that has it, or kNone.
+  absl::Status RunAmongOthers(Lock& lock, const Request& request, WaitLimit limit, uint32_t index);
+  void PostLocked(Lock& lock, const Request& request, WaitLimit limit);
   // Finish of a slot whose caller is here.
   absl::Status FinishSlot(Lock& lock, uint32_t index, WaitLimit& limit);
-  bool Reserve(Peer& peer, const Request& request, uint32_t* index);
+  // For an operation of up to kSmallBytes.
+  bool HasRoom(const Peer& peer) const {
+    return !ledger_.full() && peer.usage.slots < kLedgerCapacity / 2 &&
+           peer.usage.small_buffers < StagingPool::kSmallBuffers / 2;
+  }
+  // A slot, and `staged` bytes of runtime memory for it.
+  bool Reserve(Peer& peer, uint64_t staged, uint32_t* index);
+  uint64_t StagedBytes(const Request& request) const {
+    return NeedsStaging(request) ? request.length : 0;
+  }
+  // The slot's place among the peer's operations.
+  void Number(Slot& slot, Peer& peer, Lane lane);
   void Fill(Slot& slot, Peer& peer, const Request& request);
   // Whether a small operation's memory must be a buffer of the pool.
   bool NeedsStaging(const Request& request) const;
+
+  // --- short_cuts.cc ---
+  // Carries out an operation of its caller's, if it needs no more than that: nothing else is
+  // under way to its peer, and it is over at the first look. False: `index` is its slot, it goes
+  // on like others; or kNone, and nothing was done.
+  bool RunAlone(const Request& request, uint32_t* index);
+  // The slot of an operation that was handed over already, with what the next one has.
+  uint32_t Admit(Peer& peer, const Op& op, void* destination);
+  // Holds a posted put back, to go with those that were before. False: it cannot be.
+  bool Hold(Rank rank, uint64_t offset, const void* source, uint64_t length);
+  // Begins to hold puts to that peer; false: it cannot be.
+  bool OpenHeld(Peer& peer);
+  // Hands them over; false: not all.
+  bool PostHeld(Peer& peer);
 
   // --- connect.cc ---
   Peer& PeerOf(Rank rank) { return peers_[rank] != nullptr ? *peers_[rank] : AddPeer(rank); }
@@ -111,7 +155,20 @@ class Engine::Impl {
 
   // --- status.cc ---
   // Whether the checks below are sure to find nothing, as for most operations.
-  bool IsPlain(const Request& request) const;
+  bool IsPlain(const Request& request) const {
+    if (request.peer >= node_.size || peers_[request.peer] == nullptr) return false;
+    const Peer& peer = *peers_[request.peer];
+    const bool moves = request.kind == Op::Kind::kPut ? request.source != nullptr
+                       : request.kind == Op::Kind::kGet
+                           ? request.destination != nullptr
+                           : request.length == 8 && request.offset % 8 == 0;
+    const bool rides = request.ride == Ride::kNone ||
+                       (request.ride == Ride::kCounter && request.kind == Op::Kind::kPut &&
+                        request.operand < kMaxCounters);
+    return moves && rides && peer.state == Peer::State::kConnected && !peer.gone &&
+           !IsDead(peer.rank) && request.segment == Segment::Kind::kSlab &&
+           InBounds(request.offset, request.length, peer.slab.length);
+  }
   absl::Status Check(const Request& request) const;
   absl::Status CheckAddress(const Peer& peer, const Request& request) const;
   // What became of a finished operation.
@@ -152,6 +209,7 @@ class Engine::Impl {
   // An emulated atomic has another step to take.
   void HandOverAgain(Peer& peer, uint32_t index);
   void PollEvents();
+  void OnEvent(const Event& event);
   void OnCompleted(const Event& event);
   void OnMembershipChange();
   void PeerGone(Peer& peer);
@@ -167,7 +225,9 @@ class Engine::Impl {
   void Release(uint32_t index);
   void Record(Rank peer, absl::Status status);
   void UpdateUnsettled();
-  bool IsDead(Rank rank) const;
+  bool IsDead(Rank rank) const {
+    return node_.membership->state[rank].load(std::memory_order_acquire) == MemberState::kDead;
+  }
   // Why `peer`, which is gone, cannot be reached.
   absl::Status GoneError(Rank peer, std::string_view what) const;
 

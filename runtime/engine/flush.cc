@@ -16,6 +16,7 @@ void Engine::Impl::Fence(Rank peer) {
   Peer& p = *peers_[peer];
   p.fence = p.next_sequence;
   p.fence_due[0] = p.fence_due[1] = true;
+  p.held.open = false;
   if (held_ > 0) ProgressLocked();
 }
 
@@ -39,8 +40,11 @@ void Engine::Impl::AbandonPosts(Peer& peer, uint64_t sequence) {
       const uint32_t next = ledger_[index].next;
       const Slot& slot = ledger_[index];
       if (slot.sequence >= sequence) break;
-      ++outstanding;
-      if (slot.posted && !slot.late) {
+      outstanding += std::max(slot.held, uint32_t{1});
+      // Of held puts that are partly handed over the transport tells with the last; they hold
+      // none of the caller's memory, and go on.
+      const bool partly = slot.held > 0 && slot.handed_over > 0 && !slot.all_handed_over;
+      if (slot.posted && !slot.late && !partly) {
         break_bulk |= HoldsCallersMemory(slot);
         GiveUp(peer, index);
       }

@@ -51,6 +51,9 @@ struct Slot {
   uint32_t under_way = 0;    // Pieces whose events are yet to come.
   bool all_handed_over = false;
   bool bounced = false;  // Its memory is not registered: its pieces have slots of their own.
+  // Posted puts that it stands for, of which `op` is the first, and `handed_over` counts those
+  // that the transport has accepted; 0: it is an operation of its own. See HeldPuts.
+  uint32_t held = 0;
 
   // How an atomic that the transport lacks goes on; see runtime/engine/emulated_atomics.h.
   std::optional<EmulatedAtomic> emulated;
@@ -98,18 +101,15 @@ class Ledger {
 
   // A slot with nothing in it but its generation. The ledger must not be full.
   uint32_t Allocate() {
-    uint32_t index = free_;
-    if (index == kNone) {
-      index = static_cast<uint32_t>(slots_.size());
-      slots_.emplace_back();
-    } else {
-      free_ = slots_[index].next;
-      std::construct_at(&slots_[index], slots_[index].generation);
-    }
+    const uint32_t index = Next();
+    free_ = slots_[index].next;
+    std::construct_at(&slots_[index], slots_[index].generation);
     slots_[index].state = Slot::State::kUnfinished;
     ++in_use_;
     return index;
   }
+  // The token of the slot that Allocate will return. The ledger must not be full.
+  uint64_t NextToken() { return Token(Next()); }
   // The slot must be in no queue. Its token and handles find nothing any more.
   void Free(uint32_t index) {
     Slot& slot = slots_[index];
@@ -159,6 +159,15 @@ class Ledger {
   }
 
  private:
+  // The first that is free.
+  uint32_t Next() {
+    if (free_ == kNone) {
+      free_ = slots();
+      slots_.emplace_back().next = kNone;
+    }
+    return free_;
+  }
+
   const uint32_t capacity_;
   uint32_t in_use_ = 0;
   uint32_t free_ = kNone;

@@ -139,7 +139,8 @@ bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
   bool any = false;
   // One that is alone and whole, as most are, is handed over from where it is.
   if (Slot& slot = ledger_[queue.to_post]; slot.next == Ledger::kNone && slot.handed_over == 0 &&
-                                           slot.op.length <= max_length && !slot.bounced) {
+                                           slot.held == 0 && slot.op.length <= max_length &&
+                                           !slot.bounced) {
     slot.op.fenced = slot.fenced;
     if (!MayStart(peer, lane, slot) || transport_->Post(peer.rank, {&slot.op, 1}) == 0)
       return false;
@@ -149,11 +150,19 @@ bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
     return true;
   }
   while (queue.to_post != Ledger::kNone) {
+    if (Slot& slot = ledger_[queue.to_post]; slot.held > 0) {
+      const uint64_t before = slot.handed_over;
+      const bool all = MayStart(peer, lane, slot) && PostHeld(peer);
+      any |= slot.handed_over > before;
+      if (!all) break;
+      continue;
+    }
     uint32_t owner[kBurst];
     size_t count = 0;
     uint32_t index = queue.to_post;
     uint64_t handed_over = ledger_[index].handed_over;
-    while (count < kBurst && index != Ledger::kNone && MayStart(peer, lane, ledger_[index])) {
+    while (count < kBurst && index != Ledger::kNone && ledger_[index].held == 0 &&
+           MayStart(peer, lane, ledger_[index])) {
       const Slot& slot = ledger_[index];
       burst_[count] = NextPiece(
           slot, handed_over,
@@ -246,19 +255,18 @@ void Engine::Impl::PollEvents() {
   size_t count;
   do {
     count = transport_->Poll(events_);
-    for (const Event& event : std::span(events_, count)) {
-      if (event.kind == Event::Kind::kCompleted) {
-        OnCompleted(event);
-        continue;
-      }
-      Peer& peer = PeerOf(event.peer);
-      if (event.kind == Event::Kind::kPeerDown) {
-        PeerGone(peer);
-      } else if (peer.state == Peer::State::kConnecting) {
-        peer.state = Peer::State::kConnected;
-      }
-    }
+    for (const Event& event : std::span(events_, count)) OnEvent(event);
   } while (count == kEvents);
+}
+
+void Engine::Impl::OnEvent(const Event& event) {
+  if (event.kind == Event::Kind::kCompleted) return OnCompleted(event);
+  Peer& peer = PeerOf(event.peer);
+  if (event.kind == Event::Kind::kPeerDown) {
+    PeerGone(peer);
+  } else if (peer.state == Peer::State::kConnecting) {
+    peer.state = Peer::State::kConnected;
+  }
 }
 
 void Engine::Impl::OnCompleted(const Event& event) {
@@ -298,7 +306,7 @@ void Engine::Impl::HandOverAgain(Peer& peer, uint32_t index) {
   if (queue.to_post == Ledger::kNone || ledger_[queue.to_post].sequence > slot.sequence) {
     queue.to_post = index;
   }
-  if (!std::exchange(peer.in_backlog, true)) backlog_.push_back(&peer);
+  AddToBacklog(peer);
 }
 
 void Engine::Impl::OnMembershipChange() {
@@ -331,6 +339,10 @@ void Engine::Impl::PeerGone(Peer& peer) {
 void Engine::Impl::StopHandingOver(Peer& peer, uint32_t index) {
   Slot& slot = ledger_[index];
   slot.all_handed_over = true;
+  if (peer.held.slot == &slot) {
+    peer.held.slot = nullptr;
+    peer.held.open = false;
+  }
   LaneQueue& queue = peer.queue(slot.lane);
   if (queue.to_post == index) queue.to_post = ledger_.NextToPost(slot.next);
 }
@@ -395,10 +407,6 @@ void Engine::Impl::Record(Rank peer, absl::Status status) {
 
 void Engine::Impl::UpdateUnsettled() {
   unsettled_.store(ledger_.in_use() | (any_error_ ? kAnyError : 0), std::memory_order_release);
-}
-
-bool Engine::Impl::IsDead(Rank rank) const {
-  return node_.membership->state[rank].load(std::memory_order_acquire) == MemberState::kDead;
 }
 
 absl::Status Engine::Impl::GoneError(Rank peer, std::string_view what) const {

@@ -19,10 +19,9 @@ bool Uses(const Slot& slot, std::span<const std::byte> memory) {
 
 absl::Status Engine::Impl::Register(std::span<std::byte> memory) {
   if (!caps_.needs_registered_source || memory.empty()) return absl::OkStatus();
-  // For milliseconds: a transport is called by one thread at a time.
-  Lock lock(mutex_);
   auto registration = transport_->Register({.kind = Segment::Kind::kLocal, .bytes = memory});
   if (!registration.ok()) return registration.status();
+  Lock lock(mutex_);
   const uint32_t key = (*registration)->local_key();
   registered_.push_back({{.bytes = memory, .local_key = key}, *std::move(registration)});
   return absl::OkStatus();

@@ -1,7 +1,7 @@
 // The thread that answers a transport's peers while the program computes. It sleeps
 // until the transport has something; see Transport::Serve.
 //
-// The transport must outlive it. Destruction waits for it to end, some tens of
+// The transport and its mutex must outlive it. Destruction waits for it to end, some tens of
 // milliseconds at most.
 #ifndef WEFT_RUNTIME_ENGINE_SERVICE_THREAD_H_
 #define WEFT_RUNTIME_ENGINE_SERVICE_THREAD_H_
@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -20,10 +21,10 @@ namespace weft {
 
 class ServiceThread {
  public:
-  // `look`, if there is one, is called each time before the thread serves: again within a
-  // millisecond if it returns true.
-  explicit ServiceThread(Transport& transport, std::function<bool()> look = nullptr)
-      : transport_(transport), look_(std::move(look)) {
+  // `mutex` guards the transport. `look`, if there is one, is called each time before the thread
+  // serves: again within a millisecond if it returns true.
+  ServiceThread(Transport& transport, std::mutex& mutex, std::function<bool()> look = nullptr)
+      : transport_(transport), mutex_(mutex), look_(std::move(look)) {
     // Signals are for the program's own threads.
     sigset_t all, before;
     sigfillset(&all);
@@ -31,7 +32,7 @@ class ServiceThread {
     thread_ = std::thread([this] {
       while (!stop_.load(std::memory_order_relaxed)) {
         const bool soon = look_ != nullptr && look_();
-        transport_.Serve(Deadline::After(absl::Milliseconds(soon ? 1 : 20)));
+        transport_.Serve(mutex_, Deadline::After(absl::Milliseconds(soon ? 1 : 20)));
       }
     });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -45,6 +46,7 @@ class ServiceThread {
 
  private:
   Transport& transport_;
+  std::mutex& mutex_;
   const std::function<bool()> look_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;

@@ -9,15 +9,6 @@ StagingPool::Buffers::Buffers(size_t bytes, size_t count)
       count_(count),
       memory_(std::make_unique_for_overwrite<std::byte[]>(bytes * count)) {}
 
-std::byte* StagingPool::Buffers::Allocate() {
-  if (!free_.empty()) {
-    std::byte* const buffer = free_.back();
-    free_.pop_back();
-    return buffer;
-  }
-  return touched_ < count_ ? memory_.get() + bytes_ * touched_++ : nullptr;
-}
-
 bool StagingPool::Buffers::Owns(const std::byte* buffer) const {
   const std::less_equal<const std::byte*> not_after;
   return not_after(memory_.get(), buffer) && !not_after(memory_.get() + bytes_ * count_, buffer);
@@ -29,6 +20,7 @@ absl::Status StagingPool::Buffers::Register(Transport& transport) {
       {.kind = Segment::Kind::kLocal, .bytes = {memory_.get(), bytes_ * count_}});
   if (!registration.ok()) return registration.status();
   registration_ = *std::move(registration);
+  key_ = registration_->local_key();
   return absl::OkStatus();
 }
 

@@ -33,6 +33,9 @@ class StagingPool {
   // A buffer of at least `bytes`, at most kLargeBytes; null when none is free.
   std::byte* Allocate(size_t bytes);
   std::byte* AllocateBounce() { return bounce_.Allocate(); }
+  // What Allocate will return for at most kSmallBytes, as long as there are small ones; or null.
+  std::byte* NextSmall() const { return small_.Next(); }
+  uint32_t small_key() const { return small_.key(); }
   void Free(std::byte* buffer);
   // For Op::local_key; 0 where nothing was registered.
   uint32_t KeyOf(const std::byte* buffer) { return SetOf(buffer).key(); }
@@ -42,9 +45,21 @@ class StagingPool {
    public:
     Buffers(size_t bytes, size_t count);
     absl::Status Register(Transport& transport);
-    std::byte* Allocate();
+    std::byte* Next() const {
+      if (!free_.empty()) return free_.back();
+      return touched_ < count_ ? memory_.get() + bytes_ * touched_ : nullptr;
+    }
+    std::byte* Allocate() {
+      std::byte* const buffer = Next();
+      if (!free_.empty()) {
+        free_.pop_back();
+      } else if (buffer != nullptr) {
+        ++touched_;
+      }
+      return buffer;
+    }
     bool Owns(const std::byte* buffer) const;
-    uint32_t key() const { return registration_ == nullptr ? 0 : registration_->local_key(); }
+    uint32_t key() const { return key_; }
     void Free(std::byte* buffer) { free_.push_back(buffer); }
 
    private:
@@ -52,6 +67,7 @@ class StagingPool {
     const size_t count_;
     const std::unique_ptr<std::byte[]> memory_;
     std::unique_ptr<Registration> registration_;
+    uint32_t key_ = 0;
     size_t touched_ = 0;  // Buffers below were handed out before.
     std::vector<std::byte*> free_;
   };

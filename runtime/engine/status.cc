@@ -39,23 +39,13 @@ const char* NameOf(Op::Kind kind) {
 std::string Describe(const Slot& slot) {
   Op op = slot.op;
   if (slot.emulated) slot.emulated->Restore(op);
-  return absl::StrCat(NameOf(op.kind), " of ", op.length, " bytes at offset ", op.offset,
-                      " of rank ", slot.peer);
+  return absl::StrCat(
+      NameOf(op.kind), " of ", op.length, " bytes at offset ", op.offset, " of rank ", slot.peer,
+      slot.held > 1 ? absl::StrCat(", or one of the ", slot.held - 1, " that were posted behind it")
+                    : "");
 }
 
 }  // namespace
-
-bool Engine::Impl::IsPlain(const Request& request) const {
-  if (request.peer >= node_.size || peers_[request.peer] == nullptr) return false;
-  const Peer& peer = *peers_[request.peer];
-  const bool moves = request.kind == Op::Kind::kPut ? request.source != nullptr
-                     : request.kind == Op::Kind::kGet
-                         ? request.destination != nullptr
-                         : request.length == 8 && request.offset % 8 == 0;
-  return moves && peer.state == Peer::State::kConnected && !peer.gone && !IsDead(peer.rank) &&
-         request.ride == Ride::kNone && request.segment == Segment::Kind::kSlab &&
-         InBounds(request.offset, request.length, peer.slab.length);
-}
 
 absl::Status Engine::Impl::Check(const Request& request) const {
   if (request.peer >= node_.size) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "runtime/base/control_layout.h"
 #include "runtime/transport/transport.h"
 
 namespace weft {
@@ -24,7 +25,23 @@ constexpr bool InBounds(uint64_t offset, uint64_t length, uint64_t size) {
 }
 
 // Whether all that `op` touches lies in its region, aligned where it must be.
-bool GoodAddress(const Op& op);
+inline bool GoodAddress(const Op& op) {
+  const uint64_t size = op.region->length;
+  if (!InBounds(op.offset, op.length, size)) return false;
+  if (IsAtomic(op.kind)) {
+    return (op.length == 4 || op.length == 8) && op.offset % op.length == 0;
+  }
+  switch (op.ride) {
+    case Ride::kNone:
+      return true;
+    case Ride::kCounter:
+      return op.operand < kMaxCounters;
+    case Ride::kSetSignal:
+    case Ride::kAddSignal:
+      return InBounds(op.compare, 8, size) && op.compare % 8 == 0;
+  }
+  return false;
+}
 
 }  // namespace weft
 #endif  // WEFT_RUNTIME_TRANSPORT_ADDRESS_H_

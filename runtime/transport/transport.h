@@ -5,14 +5,15 @@
 // ends the process: the Engine above it does the first three, once for all
 // transports, and nobody the last.
 //
-// Threads: Serve may run beside everything else. All other methods are called
-// by one thread at a time; the Engine holds a lock a transport.
+// Threads: all methods are called with one lock held, the Engine's; but Register may
+// run beside all others, and Serve is called without the lock, and takes it for moments.
 #ifndef WEFT_RUNTIME_TRANSPORT_TRANSPORT_H_
 #define WEFT_RUNTIME_TRANSPORT_TRANSPORT_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,7 +77,7 @@ struct Op {
   Lane lane = Lane::kSmall;
   bool fenced = false;     // Starts after all earlier operations to that peer on its lane.
   uint32_t local_key = 0;  // Of registered source memory, where the transport needs that.
-  uint64_t token = 0;      // Comes back in exactly one Event. 0: none is wanted.
+  uint64_t token = 0;      // Comes back in exactly one Event. 0: see Post.
   const RemoteRegion* region = nullptr;
   uint64_t offset = 0;
   void* local = nullptr;  // Source of a put, destination of all others.
@@ -176,7 +177,8 @@ class Transport {
   // point to, when the Event is there.
   //
   // Every non-zero token comes back in exactly one Event, whatever happens to
-  // the peer, the queue or the device.
+  // the peer, the queue or the device. An operation without one, whose address must be
+  // good, ends with the next on its lane that has one: that Event tells of both.
   virtual size_t Post(Rank peer, std::span<const Op> ops) = 0;
 
   // Fills a prefix of `events`; returns its length.
@@ -186,8 +188,9 @@ class Transport {
 
   virtual Armed Arm() = 0;
 
-  // Answers peers until `deadline`; returns at once where nothing needs an answer.
-  virtual void Serve(Deadline deadline) = 0;
+  // Answers peers until `deadline`; returns at once where nothing needs an answer. `mutex` is
+  // what the callers of all other methods hold.
+  virtual void Serve(std::mutex& mutex, Deadline deadline) = 0;
 };
 
 }  // namespace weft

@@ -35,16 +35,21 @@ absl::Status CheckRank(const Runtime& runtime, uint64_t bits) {
                       runtime.size()));
 }
 
-// What is called from here is declared cold, so that inlined code favours shared memory; yet
-// over a network it is where all operations go.
+// Whether the runtime can be asked for something at that address.
+inline bool Reaches(const Reach& reach, uint64_t bits) {
+  return reach.runtime != nullptr && reach.runtime->usable() && IsOfRank(*reach.runtime, bits);
+}
 
-// Directs `request` to that address; or why the runtime cannot be asked for that.
-[[gnu::hot]] inline absl::Status Aim(const Reach& reach, uint64_t bits, Engine::Request& request) {
-  if (reach.runtime != nullptr && reach.runtime->usable() && IsOfRank(*reach.runtime, bits)) {
-    request.peer = RankOf(bits);
-    request.offset = OffsetOf(bits);
-    return absl::OkStatus();
-  }
+// Directs `request` to that address; false: see WhyNot.
+inline bool Aim(const Reach& reach, uint64_t bits, Engine::Request& request) {
+  if (!Reaches(reach, bits)) return false;
+  request.peer = RankOf(bits);
+  request.offset = OffsetOf(bits);
+  return true;
+}
+
+// Why it cannot.
+[[gnu::cold]] absl::Status WhyNot(const Reach& reach, uint64_t bits) {
   if (absl::Status usable = Usable(reach); !usable.ok()) return usable;
   return CheckRank(*reach.runtime, bits);
 }
@@ -96,29 +101,27 @@ Op::Kind KindOf(AtomicKind kind) {
 }
 
 // These fill an empty request, or say what is wrong.
-[[gnu::hot]] inline absl::Status MakePut(const Reach& reach, uint64_t to, const void* from,
-                                         size_t bytes, const RideSpec& ride,
-                                         Engine::Request& request) {
-  if (absl::Status good = Aim(reach, to, request); !good.ok()) return good;
+inline absl::Status MakePut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
+                            const RideSpec* ride, Engine::Request& request) {
+  if (!Aim(reach, to, request)) return WhyNot(reach, to);
   request.kind = Op::Kind::kPut;
   request.source = from;
   request.length = bytes;
-  return ride.kind == RideSpec::Kind::kNone ? absl::OkStatus()
-                                            : AddRide(*reach.runtime, ride, request);
+  return ride == nullptr ? absl::OkStatus() : AddRide(*reach.runtime, *ride, request);
 }
 
-[[gnu::hot]] inline absl::Status MakeGet(const Reach& reach, void* to, uint64_t from, size_t bytes,
-                                         Engine::Request& request) {
-  if (absl::Status good = Aim(reach, from, request); !good.ok()) return good;
+inline absl::Status MakeGet(const Reach& reach, void* to, uint64_t from, size_t bytes,
+                            Engine::Request& request) {
+  if (!Aim(reach, from, request)) return WhyNot(reach, from);
   request.kind = Op::Kind::kGet;
   request.destination = to;
   request.length = bytes;
   return absl::OkStatus();
 }
 
-[[gnu::hot]] inline absl::Status MakeAtomic(const Reach& reach, const AtomicSpec& atomic, void* old,
-                                            Engine::Request& request) {
-  if (absl::Status good = Aim(reach, atomic.at, request); !good.ok()) return good;
+inline absl::Status MakeAtomic(const Reach& reach, const AtomicSpec& atomic, void* old,
+                               Engine::Request& request) {
+  if (!Aim(reach, atomic.at, request)) return WhyNot(reach, atomic.at);
   if ((OffsetOf(atomic.at) & (atomic.bytes - 1)) != 0) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "an atomic of %u bytes at offset %u of rank %u: the address must be a multiple of its size",
@@ -132,8 +135,7 @@ Op::Kind KindOf(AtomicKind kind) {
   return absl::OkStatus();
 }
 
-[[gnu::hot]] absl::Status Run(const Reach& reach, absl::Status made,
-                              const Engine::Request& request) {
+inline absl::Status Run(const Reach& reach, absl::Status made, const Engine::Request& request) {
   if (!made.ok()) return made;
   return reach.runtime->engine().Run(request, reach.runtime->LimitOfOperations());
 }
@@ -146,8 +148,7 @@ void Record(const Reach& reach, uint64_t bits, absl::Status status) {
                                 std::move(status));
 }
 
-[[gnu::hot]] void Post(const Reach& reach, uint64_t bits, absl::Status made,
-                       const Engine::Request& request) {
+void Post(const Reach& reach, uint64_t bits, absl::Status made, const Engine::Request& request) {
   if (!made.ok()) return Record(reach, bits, std::move(made));
   reach.runtime->engine().Post(request, reach.runtime->LimitOfOperations());
 }
@@ -189,6 +190,12 @@ bool RaiseInline(const Reach& reach, uint64_t to, const RideSpec& ride) {
   return true;
 }
 
+void PostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
+             const RideSpec* ride) {
+  Engine::Request request;
+  Post(reach, to, MakePut(reach, to, from, bytes, ride, request), request);
+}
+
 Engine::Handle HandleOf(uint64_t bits) {
   return {.slot = static_cast<uint32_t>(bits), .generation = static_cast<uint32_t>(bits >> 32)};
 }
@@ -196,7 +203,7 @@ Engine::Handle HandleOf(uint64_t bits) {
 }  // namespace
 
 absl::Status SlowPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
-                     RideSpec ride) {
+                     const RideSpec* ride) {
   Engine::Request request;
   return Run(reach, MakePut(reach, to, from, bytes, ride, request), request);
 }
@@ -209,9 +216,13 @@ absl::Status SlowAtomic(const Reach& reach, const AtomicSpec& atomic, void* old)
   return Run(reach, MakeAtomic(reach, atomic, old, request), request);
 }
 
-void SlowPostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes, RideSpec ride) {
-  Engine::Request request;
-  Post(reach, to, MakePut(reach, to, from, bytes, ride, request), request);
+void SlowPostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
+                 const RideSpec* ride) {
+  if (bytes <= Engine::kShortBytes && ride == nullptr && Reaches(reach, to)) {
+    return reach.runtime->engine().PostShort(RankOf(to), OffsetOf(to), from, bytes,
+                                             reach.runtime->LimitOfOperations());
+  }
+  PostPut(reach, to, from, bytes, ride);
 }
 void SlowPostGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
   Engine::Request request;
@@ -223,7 +234,7 @@ void SlowPostAtomic(const Reach& reach, const AtomicSpec& atomic) {
 }
 
 absl::StatusOr<Pending> SlowAsyncPut(const Reach& reach, uint64_t to, const void* from,
-                                     size_t bytes, RideSpec ride) {
+                                     size_t bytes, const RideSpec* ride) {
   Engine::Request request;
   return Start(reach, MakePut(reach, to, from, bytes, ride, request), request);
 }
@@ -291,16 +302,16 @@ absl::Status Pending::Finish(int64_t deadline_nanos) {
 }
 
 absl::Status Raise(const Reach& reach, uint64_t to, const RideSpec& ride) {
-  return RaiseInline(reach, to, ride) ? absl::OkStatus() : SlowPut(reach, to, nullptr, 0, ride);
+  return RaiseInline(reach, to, ride) ? absl::OkStatus() : SlowPut(reach, to, nullptr, 0, &ride);
 }
 
 absl::StatusOr<Pending> AsyncRaise(const Reach& reach, uint64_t to, const RideSpec& ride) {
   if (RaiseInline(reach, to, ride)) return Pending();
-  return SlowAsyncPut(reach, to, nullptr, 0, ride);
+  return SlowAsyncPut(reach, to, nullptr, 0, &ride);
 }
 
 void PostRaise(const Reach& reach, uint64_t to, const RideSpec& ride) {
-  if (!RaiseInline(reach, to, ride)) SlowPostPut(reach, to, nullptr, 0, ride);
+  if (!RaiseInline(reach, to, ride)) SlowPostPut(reach, to, nullptr, 0, &ride);
 }
 
 void PostNotify(const Reach& reach, Rank rank, const Rider& ride) {
@@ -309,7 +320,7 @@ void PostNotify(const Reach& reach, Rank rank, const Rider& ride) {
   if (reach.limit[to >> kOffsetBits].load(std::memory_order_relaxed) != 0) [[likely]] {
     PostRaise(reach, to, ride.spec());
   } else {
-    SlowPostPut(reach, to, nullptr, 0, ride.spec());
+    SlowPostPut(reach, to, nullptr, 0, ride.spec_or_null());
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef WEFT_RUNTIME_WORLD_PROCESS_H_
 #define WEFT_RUNTIME_WORLD_PROCESS_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -20,7 +21,8 @@ absl::Status NotJoined();
 
 // How often this process was forked off from one that uses Weft: what a Runtime
 // of another generation belongs to is the parent.
-uint64_t ForkGeneration();
+extern std::atomic<uint64_t> fork_generation;
+inline uint64_t ForkGeneration() { return fork_generation.load(std::memory_order_relaxed); }
 
 }  // namespace weft::internal
 #endif  // WEFT_RUNTIME_WORLD_PROCESS_H_

@@ -18,8 +18,6 @@ constinit Reach reach;
 
 namespace {
 
-std::atomic<uint64_t> fork_generation = 0;
-
 // In a forked child nothing is reached: two writers would be one rank. The
 // runtime stays, to say why.
 void CloseInChild() {
@@ -31,7 +29,7 @@ void CloseInChild() {
 
 }  // namespace
 
-uint64_t ForkGeneration() { return fork_generation.load(std::memory_order_relaxed); }
+std::atomic<uint64_t> fork_generation = 0;
 
 absl::Status NotJoined() {
   return absl::FailedPreconditionError(

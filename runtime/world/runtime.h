@@ -61,7 +61,7 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   const Reach& reach() const { return reach_; }
 
   Deadline OperationDeadline() const { return Deadline::After(settings_.deadline); }
-  WaitLimit LimitOfOperations() const { return operation_limit_; }
+  const WaitLimit& LimitOfOperations() const { return operation_limit_; }
   Deadline WaitDeadline() const { return Deadline::After(settings_.wait_deadline); }
   WaitLimit LimitOfWaits() const { return WaitLimit::For(settings_.wait_deadline); }
 

@@ -276,8 +276,8 @@ PeerCard RankBase::CardOf(Rank rank) const {
 }
 
 void TransportRank::Connect() {
-  transport_ = MakeTransport();
-  if (transport_->caps().needs_service) service_.emplace(*transport_);
+  transport_ = std::make_unique<LockedTransport>(MakeTransport());
+  if (transport_->caps().needs_service) service_.emplace(*transport_, transport_->mutex());
   for (Rank peer = 0; peer < size(); ++peer) {
     const PeerCard card = CardOf(peer);
     const auto slab = transport_->Import(peer, card.slab_key);

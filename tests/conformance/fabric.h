@@ -25,6 +25,7 @@
 #include "runtime/engine/service_thread.h"
 #include "runtime/transport/fault/fault_options.h"
 #include "runtime/transport/transport.h"
+#include "tests/support/locked_transport.h"
 
 namespace weft {
 
@@ -144,7 +145,7 @@ class TransportRank : public RankBase {
   void Connect();
   uint32_t LocalKey(void* memory, uint64_t length);
 
-  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<LockedTransport> transport_;
   std::map<uintptr_t, std::unique_ptr<Registration>> local_;  // By page; and its length.
   std::map<uintptr_t, uint64_t> length_;
   std::vector<std::unique_ptr<Registration>> former_;

@@ -56,6 +56,37 @@ TEST_P(TransportConformance, PutsAndGetsOfAllSizesAndAlignments) {
   });
 }
 
+TEST_P(TransportConformance, WhatHasNoTokenEndsWithTheNextThatHasOne) {
+  const int rounds = Times(40);
+  Run(2, [rounds](TransportRank& self) {
+    constexpr uint64_t kCount = 23;
+    const Rank peer = 1 - self.rank();
+    uint64_t values[kCount];
+    for (int round = 1; round <= rounds; ++round) {
+      for (uint64_t i = 0; i < kCount; ++i) values[i] = static_cast<uint64_t>(round) * 1000 + i;
+      for (uint64_t i = 0; i < kCount; ++i) {
+        const Op op = {.token = i == kCount - 1 ? uint64_t{77} : 0,
+                       .region = &self.slab_of(peer),
+                       .offset = i * 8,
+                       .local = &values[i],
+                       .length = 8};
+        while (!self.TryPost(peer, op)) self.Poll();
+      }
+      ASSERT_EQ(self.Wait(77), Event::Result::kOk);
+      // They are the caller's again.
+      std::memset(values, 0, sizeof(values));
+      self.Meet();
+      for (uint64_t i = 0; i < kCount; ++i) {
+        uint64_t got;
+        std::memcpy(&got, self.slab() + i * 8, sizeof(got));
+        ASSERT_EQ(got, static_cast<uint64_t>(round) * 1000 + i);
+      }
+      self.Meet();
+    }
+    EXPECT_TRUE(self.events().empty());
+  });
+}
+
 template <typename T>
 void CheckAtomics(TransportRank& self, Rank peer, uint64_t offset) {
   using Kind = Op::Kind;

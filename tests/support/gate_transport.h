@@ -42,7 +42,7 @@ class GateTransport final : public Transport {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(Deadline deadline) override { inner_->Serve(deadline); }
+  void Serve(std::mutex& mutex, Deadline deadline) override { inner_->Serve(mutex, deadline); }
 
  private:
   struct Held {

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 
+#include "absl/time/clock.h"
+
 namespace weft {
 
 void TransportNotes::Complete(size_t index, Event::Result result) {
   const std::lock_guard lock(mutex_);
   const Posted& posted = posted_.at(index);
   completed_.at(index) = true;
+  Tell(posted, result);
+}
+
+void TransportNotes::Tell(const Posted& posted, Event::Result result) {
+  if (posted.op.token == 0) return;
   events_.push_back({.token = posted.op.token, .peer = posted.peer, .result = result});
 }
 
@@ -16,7 +23,7 @@ void TransportNotes::CompleteAll() {
   for (size_t i = 0; i < posted_.size(); ++i) {
     if (completed_[i]) continue;
     completed_[i] = true;
-    events_.push_back({.token = posted_[i].op.token, .peer = posted_[i].peer});
+    Tell(posted_[i], Event::Result::kOk);
   }
 }
 
@@ -35,10 +42,11 @@ std::vector<Lane> TransportNotes::abandoned() const {
   return abandoned_;
 }
 
-NotingTransport::NotingTransport(TransportNotes& notes, uint64_t segment_bytes, uint64_t max_length)
+NotingTransport::NotingTransport(TransportNotes& notes, uint64_t segment_bytes, uint64_t max_length,
+                                 bool needs_service)
     : notes_(notes),
       segment_bytes_(segment_bytes),
-      caps_({.name = "noting", .max_length = max_length}) {}
+      caps_({.name = "noting", .needs_service = needs_service, .max_length = max_length}) {}
 
 absl::StatusOr<std::unique_ptr<Registration>> NotingTransport::Register(const Segment&) {
   return absl::UnimplementedError("nobody comes here");
@@ -62,8 +70,7 @@ void NotingTransport::Abandon(Rank peer, Lane lane) {
     if (notes_.completed_[i] || posted.peer != peer) continue;
     if (lane == Lane::kBulk && posted.op.lane != Lane::kBulk) continue;
     notes_.completed_[i] = true;
-    notes_.events_.push_back(
-        {.token = posted.op.token, .peer = peer, .result = Event::Result::kPeerDown});
+    notes_.Tell(posted, Event::Result::kPeerDown);
   }
 }
 
@@ -74,7 +81,7 @@ size_t NotingTransport::Post(Rank peer, std::span<const Op> ops) {
   for (const Op& op : ops.first(count)) {
     notes_.posted_.push_back({peer, op});
     notes_.completed_.push_back(notes_.at_once_);
-    if (notes_.at_once_) notes_.events_.push_back({.token = op.token, .peer = peer});
+    if (notes_.at_once_) notes_.Tell(notes_.posted_.back(), Event::Result::kOk);
   }
   return count;
 }
@@ -86,6 +93,10 @@ size_t NotingTransport::Poll(std::span<Event> events) {
   std::copy_n(from.begin(), count, events.begin());
   from.erase(from.begin(), from.begin() + static_cast<ptrdiff_t>(count));
   return count;
+}
+
+void NotingTransport::Serve(std::mutex&, Deadline deadline) {
+  absl::SleepFor(absl::Nanoseconds(deadline.RemainingNanos()));
 }
 
 Armed NotingTransport::Arm() {

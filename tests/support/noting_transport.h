@@ -22,19 +22,21 @@ class TransportNotes {
     Op op;
   };
 
-  // Completes operation `index`, the first one of which is 0.
+  // Completes operation `index`, the first one of which is 0, and tells of it if it has a token.
   void Complete(size_t index, Event::Result result = Event::Result::kOk);
   void CompleteAll();
   // From now on at most so many more operations are accepted.
   void SetRoom(size_t room);
-  // Completes whatever is posted, at the next Poll.
-  void CompleteAtOnce() { at_once_ = true; }
+  // Whether whatever is posted is complete at the next Poll.
+  void CompleteAtOnce(bool at_once = true) { at_once_ = at_once; }
 
   std::vector<Posted> posted() const;
   std::vector<Lane> abandoned() const;
 
  private:
   friend class NotingTransport;
+
+  void Tell(const Posted& posted, Event::Result result);
 
   mutable std::mutex mutex_;
   std::vector<Posted> posted_;
@@ -48,7 +50,8 @@ class TransportNotes {
 class NotingTransport final : public Transport {
  public:
   // Every peer's segments are of `segment_bytes`.
-  NotingTransport(TransportNotes& notes, uint64_t segment_bytes, uint64_t max_length = UINT64_MAX);
+  NotingTransport(TransportNotes& notes, uint64_t segment_bytes, uint64_t max_length = UINT64_MAX,
+                  bool needs_service = false);
 
   const Caps& caps() const override { return caps_; }
   absl::StatusOr<std::unique_ptr<Registration>> Register(const Segment& segment) override;
@@ -60,7 +63,7 @@ class NotingTransport final : public Transport {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(Deadline) override {}
+  void Serve(std::mutex&, Deadline deadline) override;
 
  private:
   TransportNotes& notes_;

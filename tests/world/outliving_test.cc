@@ -51,7 +51,7 @@ void CheckThatItIsOver(Made& made, bool faults) {
   EXPECT_EQ(Symmetric<int>::Create(made.team).status().code(), code);
   EXPECT_EQ(NotificationCounter::Create(made.team).status().code(), code);
   const internal::Reach& reach = made.team.runtime()->reach();
-  EXPECT_EQ(internal::SlowPut(reach, made.words.at(0).bits(), &made, 8, {}).code(), code);
+  EXPECT_EQ(internal::SlowPut(reach, made.words.at(0).bits(), &made, 8, nullptr).code(), code);
   EXPECT_EQ(internal::SlowFlushAll(reach).code(), code);
   EXPECT_EQ(internal::AllocateLocal(reach, 1, 8, 8).status().code(), code);
   if (faults) {

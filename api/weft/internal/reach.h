@@ -184,26 +184,25 @@ void* LocalAddress(const Reach& reach, uint64_t bits, size_t bytes);
 // The monotonic clock's reading at `deadline`.
 int64_t MonotonicNanosAt(absl::Time deadline);
 
-[[gnu::cold]] absl::Status SlowPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
-                                   RideSpec ride);
-[[gnu::cold]] absl::Status SlowGet(const Reach& reach, void* to, uint64_t from, size_t bytes);
-[[gnu::cold]] absl::Status SlowAtomic(const Reach& reach, const AtomicSpec& atomic, void* old);
+// `ride`: null where there is none.
+absl::Status SlowPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
+                     const RideSpec* ride);
+absl::Status SlowGet(const Reach& reach, void* to, uint64_t from, size_t bytes);
+absl::Status SlowAtomic(const Reach& reach, const AtomicSpec& atomic, void* old);
 
-[[gnu::cold]] void SlowPostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
-                               RideSpec ride);
-[[gnu::cold]] void SlowPostGet(const Reach& reach, void* to, uint64_t from, size_t bytes);
-[[gnu::cold]] void SlowPostAtomic(const Reach& reach, const AtomicSpec& atomic);
+void SlowPostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
+                 const RideSpec* ride);
+void SlowPostGet(const Reach& reach, void* to, uint64_t from, size_t bytes);
+void SlowPostAtomic(const Reach& reach, const AtomicSpec& atomic);
 
-[[gnu::cold]] absl::StatusOr<Pending> SlowAsyncPut(const Reach& reach, uint64_t to,
-                                                   const void* from, size_t bytes, RideSpec ride);
-[[gnu::cold]] absl::StatusOr<Pending> SlowAsyncGet(const Reach& reach, void* to, uint64_t from,
-                                                   size_t bytes);
-[[gnu::cold]] absl::StatusOr<Pending> SlowAsyncAtomic(const Reach& reach, const AtomicSpec& atomic,
-                                                      void* old);
+absl::StatusOr<Pending> SlowAsyncPut(const Reach& reach, uint64_t to, const void* from,
+                                     size_t bytes, const RideSpec* ride);
+absl::StatusOr<Pending> SlowAsyncGet(const Reach& reach, void* to, uint64_t from, size_t bytes);
+absl::StatusOr<Pending> SlowAsyncAtomic(const Reach& reach, const AtomicSpec& atomic, void* old);
 
-[[gnu::cold]] void SlowFence(const Reach& reach, Rank rank);
-[[gnu::cold]] absl::Status SlowFlush(const Reach& reach, Rank rank);
-[[gnu::cold]] absl::Status SlowFlushAll(const Reach& reach);
+void SlowFence(const Reach& reach, Rank rank);
+absl::Status SlowFlush(const Reach& reach, Rank rank);
+absl::Status SlowFlushAll(const Reach& reach);
 
 // Raises a ride whose data was moved inline to `to`. PostRaise leaves an error to Flush.
 absl::Status Raise(const Reach& reach, uint64_t to, const RideSpec& ride);

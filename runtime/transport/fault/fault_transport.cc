@@ -64,7 +64,7 @@ void FaultTransport::Drop(Peer& peer, Lane lane) {
     if (!under_way || (lane == Lane::kBulk && entry.op.lane != Lane::kBulk)) continue;
     ++entry.generation;
     entry.result = Event::Result::kPeerDown;
-    entry.state = entry.op.token == 0 ? Entry::State::kFree : Entry::State::kDone;
+    End(peer, entry);
     entry.due = 0;
   }
 }
@@ -95,6 +95,9 @@ void FaultTransport::Accept(Peer& peer, Entry& entry, const Op& op, int64_t now)
            .sequence = sequence,
            .after = fence,
            .due = now + Delay()};
+  if (op.token != 0) {
+    entry.result = std::exchange(peer.untold[static_cast<size_t>(op.lane)], Event::Result::kOk);
+  }
   entry.op.fenced = false;  // What is before it is done when it is given.
   // What the inner transport refuses must stay whole, so that nothing of it moves.
   if (op.region != nullptr && GoodAddress(op) && !IsAtomic(op.kind) &&
@@ -167,7 +170,7 @@ size_t FaultTransport::Post(Rank peer, std::span<const Op> ops) {
     } else if (op.lane == Lane::kBulk && random_.Chance(options_.break_bulk)) {
       Drop(*p, Lane::kBulk);
     } else if (p->down) {
-      Done(*free, Event::Result::kPeerDown, now);
+      Done(*p, *free, Event::Result::kPeerDown, now);
     } else if (random_.Chance(options_.at_once)) {
       free->due = now;
       if (OldestUndone(*p, op.lane) >= free->after) Give(*p, *free, kMaxPieces + 1);
@@ -176,11 +179,37 @@ size_t FaultTransport::Post(Rank peer, std::span<const Op> ops) {
   return posted;
 }
 
-void FaultTransport::Done(Entry& entry, Event::Result result, int64_t now) {
+void FaultTransport::Done(Peer& peer, Entry& entry, Event::Result result, int64_t now) {
   ++entry.generation;
   if (entry.result == Event::Result::kOk) entry.result = result;
-  entry.state = entry.op.token == 0 ? Entry::State::kFree : Entry::State::kDone;
+  End(peer, entry);
   entry.due = random_.Chance(options_.late_event) ? now + Delay() : now;
+}
+
+void FaultTransport::End(Peer& peer, Entry& entry) {
+  const size_t lane = static_cast<size_t>(entry.op.lane);
+  if (entry.op.token != 0) {
+    entry.state = Entry::State::kDone;
+    return;
+  }
+  entry.state = Entry::State::kFree;
+  if (entry.result == Event::Result::kOk) return;
+  Entry* next = nullptr;
+  for (Entry& other : peer.entries) {
+    const bool tells = other.state != Entry::State::kFree && other.op.token != 0 &&
+                       other.op.lane == entry.op.lane && other.sequence > entry.sequence;
+    if (tells && (next == nullptr || other.sequence < next->sequence)) next = &other;
+  }
+  (next == nullptr ? peer.untold[lane] : next->result) = entry.result;
+}
+
+bool FaultTransport::AwaitsEarlier(const Peer& peer, const Entry& entry) const {
+  return std::ranges::any_of(peer.entries, [&](const Entry& other) {
+    const bool undone =
+        other.state == Entry::State::kWaiting || other.state == Entry::State::kMoving;
+    return undone && other.op.token == 0 && other.op.lane == entry.op.lane &&
+           other.sequence < entry.sequence;
+  });
 }
 
 void FaultTransport::TakeInnerEvents(int64_t now) {
@@ -219,7 +248,7 @@ void FaultTransport::OnInnerCompleted(Peer& peer, const Event& event, int64_t no
     entry.ride_apart = false;
   }
   if (entry.under_way == 0 && entry.pieces_left == 0 && !entry.ride_apart) {
-    Done(entry, event.result, now);
+    Done(peer, entry, event.result, now);
   }
 }
 
@@ -246,7 +275,9 @@ size_t FaultTransport::Tell(Peer& peer, std::span<Event> events, int64_t now) {
   const size_t first = random_.Below(entries);
   for (size_t i = 0; i < entries && count < events.size(); ++i) {
     Entry& entry = peer.entries[(first + i) % entries];
-    if (entry.state != Entry::State::kDone || entry.due > now) continue;
+    if (entry.state != Entry::State::kDone || entry.due > now || AwaitsEarlier(peer, entry)) {
+      continue;
+    }
     entry.state = Entry::State::kFree;
     events[count++] = {.token = entry.op.token, .peer = peer.rank, .result = entry.result};
   }
@@ -279,6 +310,6 @@ Armed FaultTransport::Arm() {
   return armed;
 }
 
-void FaultTransport::Serve(Deadline deadline) { inner_->Serve(deadline); }
+void FaultTransport::Serve(std::mutex& mutex, Deadline deadline) { inner_->Serve(mutex, deadline); }
 
 }  // namespace weft

@@ -37,7 +37,7 @@ class FaultTransport final : public Transport {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(Deadline deadline) override;
+  void Serve(std::mutex& mutex, Deadline deadline) override;
 
  private:
   static constexpr unsigned kMaxPieces = 8;
@@ -69,6 +69,8 @@ class FaultTransport final : public Transport {
     uint32_t tell_connected = 0;  // So many are.
     uint64_t next_sequence = 0;
     uint64_t fence[2] = {};  // By Lane: the sequence of the last fenced operation.
+    // By Lane: how an operation without a token ended, which the next with one is to tell.
+    Event::Result untold[2] = {};
     std::vector<Entry> entries;
   };
 
@@ -80,7 +82,11 @@ class FaultTransport final : public Transport {
   // Gives up to `most` pieces of an entry that may start to the inner transport.
   void Give(Peer& peer, Entry& entry, unsigned most);
   Op PieceOf(const Entry& entry, unsigned piece) const;
-  void Done(Entry& entry, Event::Result result, int64_t now);
+  void Done(Peer& peer, Entry& entry, Event::Result result, int64_t now);
+  // Its movement is over. Without a token the next that has one tells of it.
+  void End(Peer& peer, Entry& entry);
+  // Whether an earlier operation, of which this one tells, is under way.
+  bool AwaitsEarlier(const Peer& peer, const Entry& entry) const;
   void TakeInnerEvents(int64_t now);
   void OnInnerCompleted(Peer& peer, const Event& event, int64_t now);
   void MoveWhatIsDue(Peer& peer, int64_t now);

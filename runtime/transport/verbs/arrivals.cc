@@ -104,24 +104,19 @@ std::optional<Arrivals::Source> Arrivals::SourceOf(uint32_t pair_number) const {
   return found->second;
 }
 
-size_t Arrivals::Take(std::span<Arrival> arrivals) {
-  size_t count = 0;
-  ibv_wc completions[kBatch];
+std::span<const Arrivals::Arrival> Arrivals::Take() {
   uint64_t buffers[kBatch];
-  while (count < arrivals.size()) {
-    const int wanted = static_cast<int>(std::min<size_t>(kBatch, arrivals.size() - count));
-    const int n = std::max(device_->library().poll_cq(this->completions(), wanted, completions), 0);
-    for (int i = 0; i < n; ++i) {
-      buffers[i] = completions[i].wr_id;
-      const auto source = source_of_.find(completions[i].qp_num);
-      const std::optional<Message> message = Read(completions[i]);
-      if (source == source_of_.end() || !message) continue;
-      arrivals[count++] = {source->second, *message};
-    }
-    Receive(std::span(buffers, static_cast<size_t>(n)));
-    if (n < wanted) break;
+  size_t count = 0;
+  const std::span<const ibv_wc> arrived(arrived_, static_cast<size_t>(looked_));
+  for (size_t i = 0; i < arrived.size(); ++i) {
+    buffers[i] = arrived[i].wr_id;
+    const auto source = source_of_.find(arrived[i].qp_num);
+    const std::optional<Message> message = Read(arrived[i]);
+    if (source == source_of_.end() || !message) continue;
+    taken_[count++] = {source->second, *message};
   }
-  return count;
+  Receive(std::span(buffers, arrived.size()));
+  return {taken_, count};
 }
 
 void Arrivals::Disarm() {

@@ -61,10 +61,14 @@ class Arrivals {
   // What the pair is an end of; nullopt: of nothing (any more).
   std::optional<Source> SourceOf(uint32_t pair_number) const;
 
-  // Takes in what has arrived, at most `arrivals.size()`, and makes up for the receives
-  // that it took. Failed receives belong to queue pairs that are gone; what is no message
-  // is dropped.
-  size_t Take(std::span<Arrival> arrivals);
+  // Whether something has arrived, some of which Take returns, once; it makes up for the receives
+  // that this took. Failed receives belong to queue pairs that are gone; what is no message is
+  // dropped. Valid until the next call.
+  bool Look() {
+    looked_ = device_->library().poll_cq(completions(), kBatch, arrived_);
+    return looked_ > 0;
+  }
+  std::span<const Arrival> Take();
 
   // --- Sleeping until something arrives. ---
   // Readable then, once Arm was called.
@@ -90,6 +94,9 @@ class Arrivals {
   SharedReceiveQueueHandle receives_;
   Mapping buffers_;  // One for each receive; immediates leave them empty.
   RegionHandle region_;
+  int looked_ = 0;
+  ibv_wc arrived_[kBatch] = {};
+  Arrival taken_[kBatch];
   absl::flat_hash_map<uint32_t, Source> source_of_;  // By queue pair.
 };
 

@@ -49,7 +49,6 @@ void VerbsTransport::WakePollers() {
 
 std::string VerbsTransport::WhyLost(Rank rank) {
   if (rank >= node_.size) return "";
-  const std::lock_guard lock(mutex_);
   const VerbsPeer& peer = *peers_[rank];
   if (peer.loss == Loss::kNoConnection) return peer.why_lost;
   return DescribeLoss({.loss = peer.loss,

@@ -39,9 +39,10 @@ void VerbsTransport::EndLane(VerbsPeer& peer, Lane lane) {
   ReapSent();  // What has ended well is not in doubt.
   under_way_ -= queue.under_way();
   arrivals_->Retire(queue.pair().number());
-  queue.Destroy(Event::Result::kPeerDown, [&](const SendQueue::Mark& mark, Event::Result result) {
-    EndMark(peer, mark, result);
-  });
+  queue.Destroy();
+  while (const SendQueue::Mark* mark = queue.Ended()) {
+    EndMark(peer, *mark, Event::Result::kPeerDown);
+  }
   peer.requests.EndLane(
       lane, [&](uint64_t token, Event::Result result) { EndRequest(peer, token, result); });
   peer.lane(lane).broken = Loss::kNone;

@@ -73,6 +73,10 @@ struct VerbsPeer {
       : rank(r), lanes{LaneEnd(std::move(small)), LaneEnd(std::move(bulk))} {}
   LaneEnd& lane(Lane lane) { return lanes[static_cast<size_t>(lane)]; }
   const LaneEnd& lane(Lane lane) const { return lanes[static_cast<size_t>(lane)]; }
+  bool any_due() const {
+    return lanes[0].credits.due() || lanes[1].credits.due() || replies.count > 0 ||
+           due != Due::kNothing;
+  }
 
   const Rank rank;
   State state = State::kNew;

@@ -8,19 +8,17 @@
 
 namespace weft {
 
-void VerbsTransport::TakeArrivals() {
-  constexpr size_t kBatch = 32;
-  Arrivals::Arrival arrivals[kBatch];
-  size_t count;
+void VerbsTransport::TakeIn() {
   do {
-    count = arrivals_->Take(arrivals);
-    for (const Arrivals::Arrival& arrival : std::span(arrivals, count)) {
+    const std::span<const Arrivals::Arrival> arrivals = arrivals_->Take();
+    for (const Arrivals::Arrival& arrival : arrivals) {
       OnArrival(*peers_[arrival.from.rank], arrival);
     }
-    for (const Arrivals::Arrival& arrival : std::span(arrivals, count)) {
-      SendDue(*peers_[arrival.from.rank]);
+    for (const Arrivals::Arrival& arrival : arrivals) {
+      VerbsPeer& peer = *peers_[arrival.from.rank];
+      if (peer.any_due()) SendDue(peer);
     }
-  } while (count == kBatch);
+  } while (arrivals_->Look());
 }
 
 void VerbsTransport::OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival) {
@@ -62,12 +60,9 @@ void VerbsTransport::OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival
   if (!arrival.from.former) ++peer.lane(arrival.from.lane).credits.taken;
 }
 
-void VerbsTransport::TakeArrivalsAndAnswer() {
-  TakeArrivals();
-  if (std::exchange(any_due_, false)) {
-    for (const auto& peer : peers_) SendDue(*peer);
-  }
-  MendBroken();
+void VerbsTransport::AnswerAll() {
+  any_due_ = false;
+  for (const auto& peer : peers_) SendDue(*peer);
 }
 
 bool VerbsTransport::SendReplies(VerbsPeer& peer) {

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/queue_pair.h"
 
 namespace weft {
@@ -23,17 +22,15 @@ namespace weft {
 class SendQueue {
  public:
   // What ends with a request: an operation, or its part in a request to the peer's agent
-  // (its number); or nothing.
+  // (its number). With most requests nothing does.
   struct Mark {
     uint64_t token = 0;
     uint32_t request = 0;
+    uint32_t position = 0;
   };
-  // Told of each mark that is something.
-  using Ended = absl::FunctionRef<void(const Mark& mark, Event::Result result)>;
 
-  // Without a queue pair, until Renew. Depth: a power of two. `proves`: only completions that
-  // say so prove that earlier requests have succeeded.
-  SendQueue(uint32_t depth, bool proves);
+  // Without a queue pair, until Renew. Depth: a power of two.
+  explicit SendQueue(uint32_t depth) : depth_(depth), marks_(std::make_unique<Mark[]>(depth)) {}
 
   QueuePair& pair() { return pair_; }
   size_t room() const { return depth_ - under_way(); }
@@ -43,31 +40,57 @@ class SendQueue {
   uint32_t next() const { return tail_; }
   // Whether all before that position are over.
   bool Passed(uint32_t position) const { return tail_ - position >= under_way(); }
-  // A request was posted, with which that ends.
-  void Push(const Mark& mark) { marks_[tail_++ % depth_] = mark; }
-  // The last `count` requests were refused.
-  void Unpush(uint32_t count) { tail_ -= count; }
-  const Mark& mark(uint32_t position) const { return marks_[position % depth_]; }
+  // That many requests were posted.
+  void Push(uint32_t count) { tail_ += count; }
+  // A request was posted, with which that operation ends, or that request to the agent.
+  void PushMarked(uint64_t token, uint32_t request) {
+    mark(marks_tail_++) = {.token = token, .request = request, .position = tail_++};
+  }
+  // The last `count` requests were refused; `ended` is told of each mark of theirs.
+  void Refuse(uint32_t count, absl::FunctionRef<void(const Mark& mark)> ended) {
+    tail_ -= count;
+    uint32_t first = marks_tail_;
+    while (first != marks_head_ && mark(first - 1).position - tail_ < count) --first;
+    for (uint32_t i = first; i != marks_tail_; ++i) ended(mark(i));
+    marks_tail_ = first;
+  }
 
-  // A completion of the request at `position`: those before it have succeeded, or, if that is
-  // to be proved, have its result. False: it is one of a queue pair that was destroyed.
-  bool Complete(uint32_t position, Event::Result result, Ended ended);
+  // A completion of the request at `position` tells that all up to it are over; how many
+  // those are. 0: it is one of a queue pair that was destroyed.
+  uint32_t Advance(uint32_t position) {
+    const uint32_t count = position - head_ + 1;
+    if (count > under_way()) return 0;
+    head_ += count;
+    return count;
+  }
   // Ends what is under way, with the queue pair.
-  void Destroy(Event::Result result, Ended ended);
+  void Destroy() {
+    pair_.Destroy();
+    head_ = tail_;
+  }
+  // The mark of a request that is over, each once, in their order; null: there is none left.
+  // Valid until the next push.
+  const Mark* Ended() {
+    if (marks_head_ == marks_tail_) return nullptr;
+    const Mark& first = mark(marks_head_);
+    if (first.position - head_ < under_way()) return nullptr;
+    ++marks_head_;
+    return &first;
+  }
   // Goes on with another, whose completions come behind all those of a former one.
   void Renew(QueuePair pair) { pair_ = std::move(pair); }
 
  private:
-  // Ends the oldest request.
-  void EndFirst(Event::Result result, Ended ended);
+  Mark& mark(uint32_t index) { return marks_[index & (depth_ - 1)]; }
 
   QueuePair pair_;
   uint32_t depth_;
-  bool proves_;
   std::unique_ptr<Mark[]> marks_;
-  // Of requests, counted for ever.
+  // Of requests, and of marks, counted for ever.
   uint32_t head_ = 0;
   uint32_t tail_ = 0;
+  uint32_t marks_head_ = 0;
+  uint32_t marks_tail_ = 0;
 };
 
 }  // namespace weft

@@ -24,6 +24,8 @@ constexpr absl::Duration kWhilePolled = absl::Milliseconds(1);
 constexpr absl::Duration kWhileConnecting = absl::Milliseconds(1);
 // And who polls looks for requests to connect this often.
 constexpr uint64_t kPollsAStep = 64;
+// While completions come, who polls looks for arrivals this often.
+constexpr uint64_t kPollsALook = 4;
 
 class VerbsRegistration final : public Registration {
  public:
@@ -129,13 +131,15 @@ absl::Status VerbsTransport::MakeQueues(std::optional<CmListener> listener,
 
   ready_.reserve(2 * kMaxTokens + pairs);
   for (Rank rank = 0; rank < node_.size; ++rank) {
-    peers_.push_back(std::make_unique<VerbsPeer>(rank, SendQueue(depth_, dialect_.proves),
-                                                 SendQueue(depth_, dialect_.proves)));
+    peers_.push_back(std::make_unique<VerbsPeer>(rank, SendQueue(depth_), SendQueue(depth_)));
   }
   // What a pair holds inline a pair tells.
   const absl::StatusOr<QueuePair> probe = MakePair();
   if (!probe.ok()) return probe.status();
   caps_.max_inline = probe->max_inline();
+  setup_ = {.max_inline = caps_.max_inline,
+            .scratch = {.at = words_.get() + CreditBytes(), .key = (*words_region_)->lkey},
+            .dialect = dialect_};
   if (caps_.max_inline < Message::kBytes) {
     return absl::UnimplementedError(
         absl::StrCat(device_->port().name(), " takes only ", caps_.max_inline,
@@ -248,7 +252,6 @@ absl::Status VerbsTransport::Connect(Rank rank, std::string_view bytes) {
   const absl::StatusOr<VerbsAddress> address = DecodeVerbsAddress(bytes);
   if (!address.ok()) return address.status();
   if (absl::Status status = CheckAddress(rank, *address); !status.ok()) return status;
-  const std::lock_guard lock(mutex_);
   VerbsPeer& peer = *peers_[rank];
   if (peer.state == VerbsPeer::State::kGone) {
     return absl::UnavailableError(absl::StrCat("rank ", rank, " was given up"));
@@ -302,7 +305,6 @@ absl::StatusOr<RemoteRegion> VerbsTransport::Import(Rank peer, std::string_view 
 
 void VerbsTransport::Abandon(Rank rank, Lane lane) {
   if (rank >= node_.size) return;
-  const std::lock_guard lock(mutex_);
   VerbsPeer& peer = *peers_[rank];
   TakeArrivals();  // What has come before is not in doubt.
   if (peer.state == VerbsPeer::State::kGone) return;
@@ -316,22 +318,29 @@ void VerbsTransport::Abandon(Rank rank, Lane lane) {
 // --- Waiting ---------------------------------------------------------------------------
 
 size_t VerbsTransport::Poll(std::span<Event> events) {
-  const uint64_t polls = polls_.fetch_add(1, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const uint64_t polls = polls_.load(std::memory_order_relaxed);
+  polls_.store(polls + 1, std::memory_order_relaxed);
   refused_ = false;
   // A system call: not each time, unless something is awaited.
   if (connector_ != nullptr && (connector_->busy() || polls % kPollsAStep == 0)) {
     connector_->Step();
   }
   if (under_way_ > 0) ReapSent();
-  TakeArrivalsAndAnswer();
-  const size_t count = std::min(events.size(), ready_.size() - ready_first_);
+  // Whoever waits for arrivals has no completions: to him they matter each time.
+  if (ready_.empty() || polls % kPollsALook == 0) TakeArrivalsAndAnswer();
+  const size_t left = ready_.size() - ready_first_;
+  if (left == 0) return 0;
+  const size_t count = std::min(events.size(), left);
   for (size_t i = 0; i < count; ++i) {
-    events[i] = ready_[ready_first_++];
+    events[i] = ready_[ready_first_ + i];
     if (events[i].kind == Event::Kind::kCompleted) --tokens_;
   }
+  ready_first_ += count;
   // The vector never grows beyond what it reserved.
-  if (ready_first_ == ready_.size() || ready_first_ >= kMaxTokens) {
+  if (count == left) {
+    ready_.clear();
+    ready_first_ = 0;
+  } else if (ready_first_ >= kMaxTokens) {
     ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(ready_first_));
     ready_first_ = 0;
   }
@@ -339,30 +348,30 @@ size_t VerbsTransport::Poll(std::span<Event> events) {
 }
 
 Armed VerbsTransport::Arm() {
-  const std::lock_guard lock(mutex_);
   const bool connecting = connector_ != nullptr && connector_->busy();
   return {.ready = under_way_ > 0 || unanswered_ > 0 || refused_ || !ready_.empty(),
           .fd = -1,
           .at = connecting ? Deadline::After(kWhileConnecting) : Deadline()};
 }
 
-void VerbsTransport::Serve(Deadline deadline) {
-  uint64_t seen = polls_.load(std::memory_order_relaxed);
-  bool device_tells = true, cm_tells = true;
+void VerbsTransport::Serve(std::mutex& mutex, Deadline deadline) {
+  bool device_tells = false, cm_tells = false;
   while (!deadline.Expired()) {
-    bool polled_by_others, awaits_room;
+    const uint64_t polls = polls_.load(std::memory_order_relaxed);
+    const bool polled_by_others = polls != std::exchange(seen_polls_, polls);
+    bool awaits_room = false, arrivals_tell = false;
     Deadline wake = deadline;
-    {
-      const std::lock_guard lock(mutex_);
-      const uint64_t polls = polls_.load(std::memory_order_relaxed);
-      polled_by_others = polls != std::exchange(seen, polls);
+    // Whoever polls does the rest himself, and need not wait for this thread.
+    if (!polled_by_others || device_tells || cm_tells) {
+      const std::lock_guard lock(mutex);
       // What is due to a peer may wait for room that only completions make.
       if (any_due_) ReapSent();
       if (device_tells) TakeAsyncEvents();
       if (connector_ != nullptr && (cm_tells || connector_->busy())) connector_->Step();
       if (connector_ != nullptr) wake = std::min(deadline, connector_->next());
       TakeArrivalsAndAnswer();
-      if (!polled_by_others) {
+      arrivals_tell = !polled_by_others && !device_lost_;
+      if (arrivals_tell) {
         arrivals_->Arm();
         TakeArrivals();  // What came in between makes no event.
       }
@@ -370,11 +379,9 @@ void VerbsTransport::Serve(Deadline deadline) {
       awaits_room = any_due_;
     }
     pollfd wait[] = {
-        {.fd = arrivals_->fd(), .events = POLLIN, .revents = 0},
-        {.fd = device_->context()->async_fd, .events = POLLIN, .revents = 0},
+        {.fd = arrivals_tell ? arrivals_->fd() : -1, .events = POLLIN, .revents = 0},
+        {.fd = device_lost_ ? -1 : device_->context()->async_fd, .events = POLLIN, .revents = 0},
         {.fd = connector_ == nullptr ? -1 : connector_->fd(), .events = POLLIN, .revents = 0}};
-    if (polled_by_others || device_lost_) wait[0].fd = -1;
-    if (device_lost_) wait[1].fd = -1;
     const absl::Duration left = absl::Nanoseconds(wake.RemainingNanos());
     const timespec time =
         absl::ToTimespec(polled_by_others || awaits_room ? std::min(left, kWhilePolled) : left);
@@ -382,7 +389,7 @@ void VerbsTransport::Serve(Deadline deadline) {
     device_tells = any && wait[1].revents != 0;
     cm_tells = any && wait[2].revents != 0;
     if (any && wait[0].revents != 0) {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(mutex);
       arrivals_->Disarm();
     }
   }

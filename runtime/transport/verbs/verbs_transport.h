@@ -7,11 +7,11 @@
 // connects each when it is first needed (cm_connector.h). Setting up and waiting are in
 // verbs_transport.cc, the rest in send.cc, receive.cc, lanes.cc, connect.cc and failure.cc.
 //
-// Threads: as transport.h says. One lock guards all; Serve takes it for moments,
-// and sleeps without it.
+// Threads: as transport.h says. Serve sleeps without the lock.
 #ifndef WEFT_RUNTIME_TRANSPORT_VERBS_VERBS_TRANSPORT_H_
 #define WEFT_RUNTIME_TRANSPORT_VERBS_VERBS_TRANSPORT_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -24,6 +24,7 @@
 #include "absl/functional/function_ref.h"
 #include "runtime/base/mapping.h"
 #include "runtime/base/node_view.h"
+#include "runtime/transport/address.h"
 #include "runtime/transport/transport.h"
 #include "runtime/transport/verbs/arrivals.h"
 #include "runtime/transport/verbs/cm_connector.h"
@@ -56,7 +57,7 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(Deadline deadline) override;
+  void Serve(std::mutex& mutex, Deadline deadline) override;
 
  private:
   // Operations whose events Poll has not handed out yet.
@@ -72,21 +73,69 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   absl::Status CheckRank(Rank peer) const;
   absl::Status CheckAddress(Rank rank, const VerbsAddress& address) const;
 
-  // All below are called with the lock held.
-
   // --- send.cc ---
+  // How many plain ones may be posted at a time.
+  size_t MostPlain(const SendQueue& queue, size_t count) const {
+    count = std::min(count, size_t{WorkChain::kMaxOperations});
+    count = std::min(count, queue.room());
+    count = std::min(count, size_t{max_under_way_ - under_way_});
+    return std::min(count, size_t{kMaxTokens - tokens_});
+  }
+  // Whether it is good, one request, and waits for nothing; given that nothing is to be proved.
+  bool IsPlain(const Op& op, Lane lane) const {
+    if (op.ride != Ride::kNone || op.lane != lane || op.fenced || op.region == nullptr ||
+        op.length > UINT32_MAX || !InBounds(op.offset, op.length, op.region->length)) {
+      return false;
+    }
+    return !IsAtomic(op.kind) ||
+           (!dialect_.messages && GoodAddress(op) && CarriesOut(caps_.atomics, op.kind, op.length));
+  }
+  // Adds what may start of `ops`, to the first that may not.
+  size_t AddAny(VerbsPeer& peer, Lane lane, std::span<const Op> ops, WorkChain& chain);
   // kOk, or how `op` ends without being started.
-  Event::Result Check(const VerbsPeer& peer, const Op& op) const;
+  Event::Result Check(const VerbsPeer& peer, const Op& op) const {
+    if (peer.state != VerbsPeer::State::kConnected) return Event::Result::kPeerDown;
+    if (op.region == nullptr || op.length > UINT32_MAX || !GoodAddress(op)) {
+      return Event::Result::kBadAddress;
+    }
+    return CarriesOut(caps_.atomics, op.kind, op.length) ? Event::Result::kOk
+                                                         : Event::Result::kInternal;
+  }
   // Whether it is a request to the peer's agent, which replies.
-  bool IsRequest(const Op& op) const;
+  bool IsRequest(const Op& op) const {
+    return dialect_.messages &&
+           (IsAtomic(op.kind) || op.ride == Ride::kSetSignal || op.ride == Ride::kAddSignal);
+  }
   // For `requests` more, behind those of a chain that is not yet posted.
-  bool HasRoom(const SendQueue& queue, size_t chained, size_t requests) const;
-  bool MayTake(VerbsPeer& peer, size_t chained, const Op& op);
+  bool HasRoom(const SendQueue& queue, size_t chained, size_t requests) const {
+    // What is chained is in the queue, but not yet under way. And one that proves.
+    requests += dialect_.proves;
+    return queue.room() >= requests && max_under_way_ - under_way_ >= chained + requests;
+  }
+  // Whether no fence, and no lack of credits, holds it up.
+  bool MayStart(VerbsPeer& peer, const Op& op) {
+    const bool plain = op.ride == Ride::kNone && !op.fenced && !dialect_.messages;
+    return plain || MayStartOther(peer, op);
+  }
+  bool MayStartOther(VerbsPeer& peer, const Op& op);
   // Whether a fenced operation may start; where the device does not see to it.
   bool MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const;
-  WorkChain::Setup ChainSetup(VerbsPeer& peer, Lane lane) const;
+  WorkChain ChainTo(VerbsPeer& peer, Lane lane) const {
+    return WorkChain(setup_, peer.rank << 1 | static_cast<uint32_t>(lane),
+                     peer.lane(lane).queue.next(), peer.credits);
+  }
   // Posts `chain`, whose requests were pushed already. False: the lane broke.
-  bool PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain);
+  bool PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain) {
+    SendQueue& queue = peer.lane(lane).queue;
+    if (dialect_.proves && chain.Prove()) queue.Push(1);
+    ibv_send_wr* refused = nullptr;
+    under_way_ += chain.size();
+    ibv_send_wr* const first = chain.Close();
+    if (device_->library().post_send(queue.pair().get(), first, &refused) == 0) return true;
+    OnRefused(peer, lane, refused);
+    return false;
+  }
+  void OnRefused(VerbsPeer& peer, Lane lane, const ibv_send_wr* refused);
   // Posts the `requests` that `add` makes, on the small lane. False: there is no room, or
   // the lane broke.
   bool SendOurs(VerbsPeer& peer, size_t requests, absl::FunctionRef<void(WorkChain&)> add);
@@ -95,18 +144,56 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   size_t CreditBytes() const { return node_.size * 2 * sizeof(uint64_t); }
   // Takes in what was sent, and only notes which lanes broke: MendBroken does the rest,
   // since that waits for completions, which must be taken in their order.
-  void ReapSent();
-  void OnSent(const ibv_wc& completion);
+  void ReapSent() {
+    constexpr int kBatch = 32;
+    ibv_wc completions[kBatch];
+    int n;
+    do {
+      n = device_->library().poll_cq(sent_.get(), kBatch, completions);
+      for (int i = 0; i < n; ++i) OnSent(completions[i]);
+    } while (n == kBatch);
+  }
+  void OnSent(const ibv_wc& completion) {
+    const auto owner = static_cast<uint32_t>(completion.wr_id >> 32);
+    VerbsPeer& peer = *peers_[owner >> 1];
+    VerbsPeer::LaneEnd& end = peer.lanes[owner & 1];
+    const uint32_t over = end.queue.Advance(static_cast<uint32_t>(completion.wr_id));
+    if (over == 0) return;
+    under_way_ -= over;
+    if (completion.status != IBV_WC_SUCCESS) {
+      return OnSendFailed(peer, static_cast<Lane>(owner & 1), completion);
+    }
+    end.passed = true;
+    while (const SendQueue::Mark* mark = end.queue.Ended()) {
+      EndMark(peer, *mark, Event::Result::kOk);
+    }
+  }
+  void OnSendFailed(VerbsPeer& peer, Lane lane, const ibv_wc& completion);
   // Ends what a request on the peer's queues stands for.
-  void EndMark(VerbsPeer& peer, const SendQueue::Mark& mark, Event::Result result);
+  void EndMark(VerbsPeer& peer, const SendQueue::Mark& mark, Event::Result result) {
+    if (mark.request == 0) [[likely]]
+      return End(peer.rank, mark.token, result);
+    peer.requests.OnSent(mark.request, result,
+                         [&](uint64_t token, Event::Result end) { EndRequest(peer, token, end); });
+  }
   void EndRequest(VerbsPeer& peer, uint64_t token, Event::Result result);
-  void End(Rank peer, uint64_t token, Event::Result result);
+  void End(Rank peer, uint64_t token, Event::Result result) {
+    if (token != 0) Tell({.token = token, .peer = peer, .result = result});
+  }
   void Tell(const Event& event) { ready_.push_back(event); }
 
   // --- receive.cc ---
   // And mends what broke.
-  void TakeArrivalsAndAnswer();
-  void TakeArrivals();
+  void TakeArrivalsAndAnswer() {
+    TakeArrivals();
+    if (any_due_) AnswerAll();
+    if (any_broken_) MendBroken();
+  }
+  void AnswerAll();
+  void TakeArrivals() {
+    if (arrivals_->Look()) TakeIn();
+  }
+  void TakeIn();
   void OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival);
   // Credits, replies, questions and answers; what finds no room is due again.
   void SendDue(VerbsPeer& peer);
@@ -151,12 +238,12 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   // Two words a peer, one a lane, that it returns our credits in; one for values nobody wants.
   Mapping words_;
   std::unique_ptr<RegionHandle> words_region_;
+  WorkChain::Setup setup_;  // Of all chains.
 
   CompletionQueueHandle sent_;
   std::unique_ptr<Arrivals> arrivals_;
   std::vector<std::unique_ptr<VerbsPeer>> peers_;
 
-  std::mutex mutex_;
   uint32_t under_way_ = 0;   // Requests of all queue pairs.
   uint32_t unanswered_ = 0;  // Requests to all peers' agents.
   uint32_t tokens_ = 0;      // Taken by Post and not handed out by Poll.
@@ -167,6 +254,7 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   bool any_due_ = false;             // Something may be due to a peer.
   bool device_lost_ = false;         // It neither tells of anything any more, nor wakes.
   std::atomic<uint64_t> polls_ = 0;  // Tells Serve that somebody else takes arrivals in.
+  uint64_t seen_polls_ = 0;          // Serve's.
 
   std::unique_ptr<CmConnector> connector_;  // Null: queue pairs were exchanged.
 };

@@ -18,48 +18,10 @@ bool IsAnswered(ibv_wr_opcode opcode) {
 
 }  // namespace
 
-size_t WorkChain::RequestsOf(const Op& op, const Dialect& dialect) {
-  if (dialect.messages) {
-    return op.ride == Ride::kNone || op.length == 0 ? 1 : 2;
-  }
-  switch (op.ride) {
-    case Ride::kAddSignal:
-      return kMostOfOne;
-    case Ride::kSetSignal:
-      return 2;
-    case Ride::kCounter:
-    case Ride::kNone:
-      break;
-  }
-  return 1;
-}
-
-ibv_send_wr& WorkChain::Append(ibv_wr_opcode opcode, const void* at, uint64_t length,
-                               uint32_t key) {
-  ibv_send_wr& request = requests_[size_];
-  ibv_sge& piece = pieces_[size_];
-  request = {};
-  request.wr_id = uint64_t{setup_.owner} << 32 | static_cast<uint32_t>(setup_.first + size_);
-  request.opcode = opcode;
-  piece = {
-      .addr = reinterpret_cast<uint64_t>(at), .length = static_cast<uint32_t>(length), .lkey = key};
-  request.sg_list = &piece;
-  request.num_sge = length > 0 ? 1 : 0;
-  if (size_ > 0) requests_[size_ - 1].next = &request;
-  ++size_;
-  return request;
-}
-
 void WorkChain::AppendProof() {
   ibv_send_wr& request =
       Append(IBV_WR_RDMA_READ, setup_.scratch.at, sizeof(uint64_t), setup_.scratch.key);
-  request.wr.rdma = {.remote_addr = setup_.proof.at, .rkey = setup_.proof.key};
-}
-
-void WorkChain::Inline(ibv_send_wr& request) {
-  if (request.num_sge == 0 || request.sg_list->length <= setup_.max_inline) {
-    request.send_flags |= IBV_SEND_INLINE;
-  }
+  request.wr.rdma = {.remote_addr = proof_.at, .rkey = proof_.key};
 }
 
 void WorkChain::AddAtomic(const Op& op) {
@@ -96,7 +58,7 @@ Message WorkChain::RequestOf(const Op& op, uint32_t number) const {
 }
 
 void WorkChain::Add(const Op& op, uint32_t number) {
-  const size_t first = size_;
+  const uint32_t first = size_;
   AddUnfenced(op, number);
   if (op.fenced && !setup_.dialect.waits_to_fence) requests_[first].send_flags |= IBV_SEND_FENCE;
 }
@@ -107,9 +69,7 @@ void WorkChain::AddUnfenced(const Op& op, uint32_t number) {
   if (op.kind == Op::Kind::kGet) {
     // Of nothing: a request of this kind must name some memory on iWARP.
     if (op.length == 0 && setup_.dialect.proves) return AppendProof();
-    ibv_send_wr& request = Append(IBV_WR_RDMA_READ, op.local, op.length, op.local_key);
-    request.wr.rdma = {.remote_addr = remote.at, .rkey = remote.key};
-    return;
+    return AddRead(op);
   }
   if (op.kind != Op::Kind::kPut) {
     return messages ? AddMessage(RequestOf(op, number)) : AddAtomic(op);
@@ -120,10 +80,8 @@ void WorkChain::AddUnfenced(const Op& op, uint32_t number) {
   const bool counts = op.ride == Ride::kCounter;
   const bool with_immediate = counts && !messages;
   if (op.length > 0 || op.ride == Ride::kNone || !messages) {
-    ibv_send_wr& data = Append(with_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
-                               op.local, op.length, op.local_key);
-    data.wr.rdma = {.remote_addr = remote.at, .rkey = remote.key};
-    Inline(data);
+    ibv_send_wr& data =
+        AddWrite(op, with_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE);
     if (with_immediate) data.imm_data = htonl(count.AsImmediate());
   }
   if (messages) {
@@ -155,7 +113,8 @@ void WorkChain::AddMessage(const Message& message) {
   }
   ibv_send_wr& request = Append(IBV_WR_RDMA_WRITE_WITH_IMM, nullptr, 0, 0);
   request.imm_data = htonl(message.AsImmediate());
-  Inline(request);
+  request.wr.rdma = {};
+  request.send_flags = IBV_SEND_INLINE;
 }
 
 void WorkChain::AddWord(const Remote& address, uint64_t word) {
@@ -170,11 +129,6 @@ bool WorkChain::Prove() {
   if (!setup_.dialect.proves || IsAnswered(requests_[size_ - 1].opcode)) return false;
   AppendProof();
   return true;
-}
-
-ibv_send_wr* WorkChain::Close() {
-  requests_[size_ - 1].send_flags |= IBV_SEND_SIGNALED;
-  return requests_;
 }
 
 }  // namespace weft

@@ -34,7 +34,9 @@ namespace weft {
 class WorkChain {
  public:
   // And one that proves.
-  static constexpr size_t kMaxRequests = 48 + 1;
+  static constexpr uint32_t kMaxRequests = 48 + 1;
+  // Fit in any case.
+  static constexpr uint32_t kMaxOperations = 45;
 
   // Registered memory: of this process, of a peer.
   struct Local {
@@ -46,54 +48,102 @@ class WorkChain {
     uint32_t key = 0;
   };
 
+  // What all chains of a transport have in common.
   struct Setup {
-    // A completion tells `owner` in the upper half, and the request's position, which counts
-    // up from `first`, in the lower.
-    uint32_t owner = 0;
-    uint32_t first = 0;
     uint32_t max_inline = 0;  // Puts of up to so many bytes are copied.
     Local scratch;            // A word for what nobody wants.
-    Remote proof;             // A word of the peer's that may be read.
     Dialect dialect;
   };
 
-  explicit WorkChain(const Setup& setup) : setup_(setup) {}
+  // A completion tells `owner` in the upper half, and the request's position, which counts up
+  // from `first`, in the lower. `proof`: a word of the peer's that may be read. Refers to
+  // `setup` and `proof`.
+  WorkChain(const Setup& setup, uint32_t owner, uint32_t first, const Remote& proof)
+      : setup_(setup), proof_(proof), owner_(uint64_t{owner} << 32), position_(first) {}
   WorkChain(const WorkChain&) = delete;
   WorkChain& operator=(const WorkChain&) = delete;
 
   // How many requests `op`, which can be carried out, takes.
-  static size_t RequestsOf(const Op& op, const Dialect& dialect);
+  static size_t RequestsOf(const Op& op, const Dialect& dialect) {
+    if (op.ride == Ride::kNone) return 1;
+    if (dialect.messages) return op.length == 0 ? 1 : 2;
+    return op.ride == Ride::kCounter ? 1 : op.ride == Ride::kSetSignal ? 2 : kMostOfOne;
+  }
 
   // The last request of each carries its message, and `op.fenced` the first a fence. `number`:
   // that of the request to the agent, where it is one.
   void Add(const Op& op, uint32_t number = 0);
+  // Likewise, of one that is one request, and neither fenced nor tells of itself; the dialect
+  // does not prove.
+  void AddPlain(const Op& op) {
+    if (op.kind == Op::Kind::kPut) {
+      AddWrite(op, IBV_WR_RDMA_WRITE);
+    } else if (op.kind == Op::Kind::kGet) {
+      AddRead(op);
+    } else {
+      AddAtomic(op);
+    }
+  }
   // Nothing but that.
   void AddMessage(const Message& message);
   // One word to `address`, copied.
   void AddWord(const Remote& address, uint64_t word);
 
-  size_t size() const { return size_; }
+  uint32_t size() const { return size_; }
   // Whether not every operation fits any more.
-  bool full() const { return size_ + kMostOfOne + 1 > kMaxRequests; }
+  bool full() const { return size_ > kMaxOperations; }
   // Where the dialect asks for it, closes the chain with a request that the peer's device
   // answers, unless it ends in one; whether it added one.
   bool Prove();
   // Asks for the completion of the last. Not empty.
-  ibv_send_wr* Close();
+  ibv_send_wr* Close() {
+    requests_[size_ - 1].send_flags |= IBV_SEND_SIGNALED;
+    requests_[size_ - 1].next = nullptr;
+    return requests_;
+  }
 
  private:
-  static constexpr size_t kMostOfOne = 3;
+  static constexpr uint32_t kMostOfOne = 3;
 
-  ibv_send_wr& Append(ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key);
+  ibv_send_wr& Append(ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key) {
+    ibv_send_wr& request = requests_[size_];
+    ibv_sge& piece = pieces_[size_];
+    // Devices read of the rest only what the kind of request has.
+    request.wr_id = owner_ | position_++;
+    request.next = &request + 1;
+    request.sg_list = &piece;
+    request.num_sge = length > 0 ? 1 : 0;
+    request.opcode = opcode;
+    request.send_flags = 0;
+    piece.addr = reinterpret_cast<uint64_t>(at);
+    piece.length = static_cast<uint32_t>(length);
+    piece.lkey = key;
+    ++size_;
+    return request;
+  }
+  ibv_send_wr& AddWrite(const Op& op, ibv_wr_opcode opcode) {
+    ibv_send_wr& request = Append(opcode, op.local, op.length, op.local_key);
+    request.wr.rdma.remote_addr = op.region->base + op.offset;
+    request.wr.rdma.rkey = static_cast<uint32_t>(op.region->key);
+    if (op.length <= setup_.max_inline) request.send_flags = IBV_SEND_INLINE;
+    return request;
+  }
+  void AddRead(const Op& op) {
+    ibv_send_wr& request = Append(IBV_WR_RDMA_READ, op.local, op.length, op.local_key);
+    request.wr.rdma.remote_addr = op.region->base + op.offset;
+    request.wr.rdma.rkey = static_cast<uint32_t>(op.region->key);
+  }
   void AppendProof();
-  void Inline(ibv_send_wr& request);
   void AddUnfenced(const Op& op, uint32_t number);
   void AddAtomic(const Op& op);
   // The request to the agent: that atomic, or the signal of that put.
   Message RequestOf(const Op& op, uint32_t number) const;
 
-  const Setup setup_;
-  size_t size_ = 0;
+  const Setup& setup_;
+  const Remote& proof_;
+  const uint64_t owner_;
+  uint32_t position_;  // Of the next.
+  uint32_t size_ = 0;
   ibv_send_wr requests_[kMaxRequests];
   ibv_sge pieces_[kMaxRequests];
   std::byte copies_[kMaxRequests][Message::kBytes];  // Of what is nobody's memory.

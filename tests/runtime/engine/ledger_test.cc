@@ -25,6 +25,20 @@ TEST(Ledger, TokensOfFreedSlotsFindNothing) {
   EXPECT_EQ(ledger.FindToken(0), Ledger::kNone);
 }
 
+TEST(Ledger, TheNextTokenIsThatOfTheNextSlot) {
+  Ledger ledger(3);
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t next = ledger.NextToken();
+    EXPECT_EQ(ledger.NextToken(), next);
+    EXPECT_EQ(ledger.FindToken(next), Ledger::kNone);
+    EXPECT_EQ(ledger.in_use(), static_cast<uint32_t>(i));
+    EXPECT_EQ(ledger.Token(ledger.Allocate()), next);
+  }
+  ledger.Free(1);
+  const uint64_t next = ledger.NextToken();
+  EXPECT_EQ(ledger.Token(ledger.Allocate()), next);
+}
+
 TEST(Ledger, IsFullAtItsCapacity) {
   Ledger ledger(3);
   for (int i = 0; i < 3; ++i) {

@@ -22,6 +22,7 @@
 #include "runtime/transport/verbs/cm_listener.h"
 #include "runtime/transport/verbs/cm_message.h"
 #include "runtime/transport/verbs/verbs_transport.h"
+#include "tests/support/locked_transport.h"
 #include "tests/support/test_node.h"
 
 namespace weft {
@@ -40,12 +41,16 @@ std::string DeviceOf(Rank rank) {
   return names.empty() ? "" : names[rank % names.size()];
 }
 
-std::unique_ptr<VerbsTransport> Make(const NodeView& node) {
+std::unique_ptr<LockedTransport> Make(const NodeView& node) {
   auto transport = VerbsTransport::Create(
       *VerbsLibrary::Load().value(),
       {.device = DeviceOf(node.rank), .connect = ConnectChoice::kCm, .secret = kSecret}, node);
   EXPECT_TRUE(transport.ok()) << transport.status();
-  return transport.ok() ? *std::move(transport) : nullptr;
+  return transport.ok() ? std::make_unique<LockedTransport>(*std::move(transport)) : nullptr;
+}
+
+ServiceThread Serving(LockedTransport& transport) {
+  return ServiceThread(transport, transport.mutex());
 }
 
 // Polls until `done`; false: it took too long for any machine.
@@ -58,13 +63,13 @@ bool Await(const std::function<bool()>& done) {
   return true;
 }
 
-std::optional<Event> Next(VerbsTransport& transport) {
+std::optional<Event> Next(Transport& transport) {
   Event event;
   if (transport.Poll({&event, 1}) == 0) return std::nullopt;
   return event;
 }
 
-Event Wait(VerbsTransport& transport) {
+Event Wait(Transport& transport) {
   std::optional<Event> event;
   EXPECT_TRUE(Await([&] { return (event = Next(transport)).has_value(); }));
   return event.value_or(Event{.token = 0, .peer = 99});
@@ -117,14 +122,14 @@ class CmConnectTest : public ::testing::Test {
   }
 
   TestNode node_{2, 1 << 20};
-  std::unique_ptr<VerbsTransport> ranks_[2];
+  std::unique_ptr<LockedTransport> ranks_[2];
   uint64_t values_ = 0;
 };
 
 TEST_F(CmConnectTest, BothSidesAtOnceAgainAndAgain) {
   for (int round = 0; round < 8; ++round) {
     SetUp();
-    const ServiceThread first(*ranks_[0]), second(*ranks_[1]);
+    const ServiceThread first = Serving(*ranks_[0]), second = Serving(*ranks_[1]);
     ASSERT_TRUE(Connect(0).ok());
     ASSERT_TRUE(Connect(1).ok());
     ExpectConnected(0);
@@ -135,7 +140,7 @@ TEST_F(CmConnectTest, BothSidesAtOnceAgainAndAgain) {
 }
 
 TEST_F(CmConnectTest, OneSideAlone) {
-  const ServiceThread other(*ranks_[1]);
+  const ServiceThread other = Serving(*ranks_[1]);
   ASSERT_TRUE(Connect(0).ok());
   ExpectConnected(0);
   ExpectItCarries(0);
@@ -146,13 +151,13 @@ TEST_F(CmConnectTest, OneSideAlone) {
 }
 
 TEST_F(CmConnectTest, ARankToItself) {
-  const ServiceThread service(*ranks_[1]);
+  const ServiceThread service = Serving(*ranks_[1]);
   ASSERT_TRUE(ranks_[1]->Connect(1, ranks_[1]->Address()).ok());
   EXPECT_EQ(Wait(*ranks_[1]).kind, Event::Kind::kConnected) << ranks_[1]->WhyLost(1);
 }
 
 TEST_F(CmConnectTest, ABulkLaneThatBothBreakIsMadeAnew) {
-  const ServiceThread first(*ranks_[0]), second(*ranks_[1]);
+  const ServiceThread first = Serving(*ranks_[0]), second = Serving(*ranks_[1]);
   ASSERT_TRUE(Connect(0).ok());
   ASSERT_TRUE(Connect(1).ok());
   ExpectConnected(0);
@@ -168,10 +173,10 @@ TEST_F(CmConnectTest, ABulkLaneThatBothBreakIsMadeAnew) {
 // Its first request is given up meanwhile: that takes 3 s.
 TEST_F(CmConnectTest, ASlowJoiner) {
   ASSERT_TRUE(Connect(0).ok());
-  const ServiceThread first(*ranks_[0]);
+  const ServiceThread first = Serving(*ranks_[0]);
   absl::SleepFor(absl::Seconds(4));
   EXPECT_FALSE(Next(*ranks_[0]).has_value());
-  const ServiceThread second(*ranks_[1]);
+  const ServiceThread second = Serving(*ranks_[1]);
   ExpectConnected(0);
   ExpectItCarries(0);
 }
@@ -179,7 +184,7 @@ TEST_F(CmConnectTest, ASlowJoiner) {
 TEST_F(CmConnectTest, AbandonEndsAPendingConnectAtOnce) {
   for (const absl::Duration pending : {absl::ZeroDuration(), absl::Seconds(1)}) {
     SetUp();
-    const ServiceThread service(*ranks_[0]);
+    const ServiceThread service = Serving(*ranks_[0]);
     ASSERT_TRUE(Connect(0).ok());
     absl::SleepFor(pending);
     ranks_[0]->Abandon(1, Lane::kSmall);
@@ -192,7 +197,7 @@ TEST_F(CmConnectTest, AbandonEndsAPendingConnectAtOnce) {
 
 // Its request is not taken from then on, either.
 TEST_F(CmConnectTest, WhoWasGivenUpIsTold) {
-  const ServiceThread first(*ranks_[0]), second(*ranks_[1]);
+  const ServiceThread first = Serving(*ranks_[0]), second = Serving(*ranks_[1]);
   ranks_[1]->Abandon(0, Lane::kSmall);
   ASSERT_TRUE(Connect(0).ok());
   EXPECT_EQ(Wait(*ranks_[0]).kind, Event::Kind::kPeerDown);
@@ -200,9 +205,9 @@ TEST_F(CmConnectTest, WhoWasGivenUpIsTold) {
 }
 
 TEST_F(CmConnectTest, AClosedConnectionIsNoticed) {
-  const ServiceThread first(*ranks_[0]);
+  const ServiceThread first = Serving(*ranks_[0]);
   {
-    const ServiceThread second(*ranks_[1]);
+    const ServiceThread second = Serving(*ranks_[1]);
     ASSERT_TRUE(Connect(0).ok());
     ExpectConnected(0);
   }
@@ -213,7 +218,7 @@ TEST_F(CmConnectTest, AClosedConnectionIsNoticed) {
 
 // --- Strangers -----------------------------------------------------------------------
 
-CmAddress AddressOf(const VerbsTransport& transport) {
+CmAddress AddressOf(const Transport& transport) {
   return *DecodeVerbsAddress(transport.Address())->cm;
 }
 
@@ -285,7 +290,7 @@ class Stranger {
 };
 
 TEST_F(CmConnectTest, StrangersAndCopiesAreRefused) {
-  const ServiceThread first(*ranks_[0]), second(*ranks_[1]);
+  const ServiceThread first = Serving(*ranks_[0]), second = Serving(*ranks_[1]);
   const CmAddress target = AddressOf(*ranks_[0]);
   Stranger stranger;
   const auto refused = [&](const auto& bytes, Refusal reason) {
@@ -334,7 +339,7 @@ TEST_F(CmConnectTest, StrangersAndCopiesAreRefused) {
 
 // Case 26: whoever is of another version is told so, with both.
 TEST_F(CmConnectTest, AnotherVersionIsNamedInTheError) {
-  const ServiceThread service(*ranks_[0]);
+  const ServiceThread service = Serving(*ranks_[0]);
   Stranger stranger;
   VerbsAddress address = *DecodeVerbsAddress(ranks_[1]->Address());
   address.cm = stranger.listener().address();
@@ -384,7 +389,7 @@ TEST_F(CmConnectTest, APeerThatIsKilledMeanwhileIsGivenUpAtOnce) {
   ASSERT_GT(length, 0);
   address.resize(static_cast<size_t>(length));
 
-  const ServiceThread service(*ranks_[0]);
+  const ServiceThread service = Serving(*ranks_[0]);
   ASSERT_TRUE(ranks_[0]->Connect(1, address).ok());
   absl::SleepFor(absl::Milliseconds(500));
   EXPECT_FALSE(Next(*ranks_[0]).has_value()) << "nobody has answered yet";

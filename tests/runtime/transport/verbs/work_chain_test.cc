@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+
 namespace weft {
 namespace {
 
@@ -15,15 +17,14 @@ class WorkChainTest : public ::testing::Test {
   const RemoteRegion region_ = {.mapped = nullptr, .base = 0x10000, .key = 5, .length = 0x1000};
   uint64_t local_ = 1;
   uint64_t scratch_ = 0;
-  WorkChain chain_{Setup({})};
+  const WorkChain::Remote proof_ = {.at = 0x20000, .key = 6};
+  std::deque<WorkChain::Setup> setups_;
+  WorkChain chain_ = Chain({});
 
-  WorkChain::Setup Setup(const Dialect& dialect) {
-    return {.owner = kOwner,
-            .first = kFirst,
-            .max_inline = 64,
-            .scratch = {.at = &scratch_, .key = 9},
-            .proof = {.at = 0x20000, .key = 6},
-            .dialect = dialect};
+  WorkChain Chain(const Dialect& dialect) {
+    setups_.push_back(
+        {.max_inline = 64, .scratch = {.at = &scratch_, .key = 9}, .dialect = dialect});
+    return WorkChain(setups_.back(), kOwner, kFirst, proof_);
   }
   static Message Sent(const ibv_send_wr& request) {
     const auto message = Message::Decode(
@@ -114,7 +115,7 @@ TEST_F(WorkChainTest, ItIsFullBeforeTheLargestOperationNoLongerFits) {
 
 TEST_F(WorkChainTest, AsMessagesSignalsFollowTheDataAsRequests) {
   const Dialect dialect = {.messages = true};
-  WorkChain chain(Setup(dialect));
+  WorkChain chain = Chain(dialect);
   const RemoteRegion control = {
       .base = 0x10000, .key = RegionKey(5, Segment::Kind::kControl), .length = 0x1000};
   Op op = Put(8);
@@ -144,7 +145,7 @@ TEST_F(WorkChainTest, AsMessagesSignalsFollowTheDataAsRequests) {
 
 TEST_F(WorkChainTest, AsMessagesAnAtomicIsOneRequestAndANotificationAlone) {
   const Dialect dialect = {.messages = true};
-  WorkChain chain(Setup(dialect));
+  WorkChain chain = Chain(dialect);
   chain.Add({.kind = Op::Kind::kXor,
              .fenced = true,
              .region = &region_,
@@ -173,7 +174,7 @@ TEST_F(WorkChainTest, AsMessagesAnAtomicIsOneRequestAndANotificationAlone) {
 }
 
 TEST_F(WorkChainTest, WhatProvesIsAReadBehindAllThatIsNotAnswered) {
-  WorkChain chain(Setup({.proves = true}));
+  WorkChain chain = Chain({.proves = true});
   chain.Add(Put(8));
   ASSERT_TRUE(chain.Prove());
   const ibv_send_wr* const proof = chain.Close()->next;
@@ -184,7 +185,7 @@ TEST_F(WorkChainTest, WhatProvesIsAReadBehindAllThatIsNotAnswered) {
   EXPECT_EQ(proof->sg_list->length, 8u) << "one of no bytes touches no memory";
   EXPECT_TRUE(proof->send_flags & IBV_SEND_SIGNALED);
 
-  WorkChain read(Setup({.proves = true}));
+  WorkChain read = Chain({.proves = true});
   Op get = Put(8);
   get.kind = Op::Kind::kGet;
   read.Add(get);
@@ -195,7 +196,7 @@ TEST_F(WorkChainTest, WhatProvesIsAReadBehindAllThatIsNotAnswered) {
 }
 
 TEST_F(WorkChainTest, WhereTheTransportWaitsNothingIsFencedByTheDevice) {
-  WorkChain chain(Setup({.waits_to_fence = true}));
+  WorkChain chain = Chain({.waits_to_fence = true});
   Op get = Put(8);
   get.kind = Op::Kind::kGet;
   get.fenced = true;
