@@ -1,14 +1,13 @@
 #include "bench/verbs/raw_pair.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
+
+#include "bench/verbs/process_pair.h"
 
 namespace weft::bench {
 namespace {
@@ -65,12 +64,6 @@ ibv_context* Open(const std::string& wanted, uint8_t port) {
 }
 
 }  // namespace
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "raw_probe: no %s: %s\n", what, strerror(errno));
-  _exit(1);
-}
 
 RawPair::RawPair(const std::string& device, std::span<std::byte> memory, int socket)
     : memory_(memory) {

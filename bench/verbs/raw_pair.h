@@ -13,9 +13,6 @@
 
 namespace weft::bench {
 
-// Ends the process with `what` and errno unless `holds`.
-void Require(bool holds, const char* what);
-
 class RawPair {
  public:
   static constexpr uint32_t kDepth = 256;  // As Weft's queue pairs.

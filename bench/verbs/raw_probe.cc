@@ -1,16 +1,11 @@
 // The reference of `tools/bench verbs`: two processes on bare verbs, of which the first
 // times operations on the memory of the second.
 //   raw_probe [--devices=rxe0,rxe1] [--added=PERCENT]
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <string>
-
-#include "bench/measure.h"
+#include "bench/verbs/device.h"
+#include "bench/verbs/process_pair.h"
 #include "bench/verbs/raw_pair.h"
 #include "bench/verbs/sampling.h"
 
@@ -101,39 +96,30 @@ void Initiate(const Sampler& sampler, RawPair& pair, int socket) {
 }
 
 int Probe(int argc, char** argv) {
-  const std::string devices = TextFlag(argc, argv, "devices").value_or("");
-  const size_t comma = devices.find(',');
-  const std::string device[2] = {devices.substr(0, comma),
-                                 comma == std::string::npos ? devices : devices.substr(comma + 1)};
   const Sampler sampler(argc, argv);
-  int sockets[2];
-  Require(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0, "socket pair");
-  const pid_t child = fork();
-  Require(child >= 0, "second process");
-  const int me = child == 0;
-  if (me == 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const ProcessPair processes;
   void* const memory = mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   Require(memory != MAP_FAILED, "memory");
-  RawPair pair(device[me], {static_cast<std::byte*>(memory), kMemoryBytes}, sockets[me]);
-  if (me == 1) {
+  const int socket = processes.socket();
+  RawPair pair(DeviceOf(argc, argv, processes.me()),
+               {static_cast<std::byte*>(memory), kMemoryBytes}, socket);
+  if (processes.me() == 1) {
     // It takes part in the last measurement alone, and sleeps until then.
     PingPong pong(pair);
     char go;
-    Require(read(sockets[1], &go, 1) == 1, "peer that goes on");
+    Require(read(socket, &go, 1) == 1, "peer that goes on");
     sampler.OfTwo(/*quiet=*/true).Measure("", kSingle, 2, [&] {
       pong.Receive();
       pong.Send();
       return true;
     });
     // What was sent last may be on its way until the other side closes.
-    Require(read(sockets[1], &go, 1) == 0, "end of the peer");
+    Require(read(socket, &go, 1) == 0, "end of the peer");
     return 0;
   }
-  Initiate(sampler, pair, sockets[0]);
-  shutdown(sockets[0], SHUT_WR);
-  int status = 0;
-  Require(waitpid(child, &status, 0) == child && status == 0, "peer that ended well");
+  Initiate(sampler, pair, socket);
+  processes.AwaitSecond();
   return 0;
 }
 
