@@ -82,3 +82,22 @@ def weft_deps():
         packages = "libibverbs-dev librdmacm-dev",
         root_build = Label("//third_party:rdma_core.BUILD.tpl"),
     )
+
+    # For `tools/bench verbs --peers` alone.
+    maybe(
+        system_repository,
+        name = "ucx",
+        headers = {
+            "ucp": "libucx-dev",
+            "ucs": "libucx-dev",
+        },
+        packages = "libucx-dev",
+        root_build = Label("//third_party:ucx.BUILD.tpl"),
+    )
+    maybe(
+        system_repository,
+        name = "openmpi",
+        trees = {"include": "openmpi/include"},
+        packages = "libopenmpi-dev",
+        root_build = Label("//third_party:openmpi.BUILD.tpl"),
+    )

@@ -105,9 +105,10 @@ def _system_repository_impl(rctx):
 
 def _system(rctx):
     for name, path in rctx.attr.trees.items():
-        if not rctx.path(path).exists:
+        p = rctx.path(path) if path.startswith("/") else _find(rctx, _lib_dirs(rctx), path)
+        if not p or not p.exists:
             _fail_missing(rctx, path)
-        rctx.symlink(path, name)
+        rctx.symlink(p, name)
     for name, package in rctx.attr.headers.items():
         p = _find(rctx, _INCLUDE_DIRS, name)
         if not p:
@@ -144,7 +145,7 @@ system_repository = repository_rule(
         "packages": attr.string(mandatory = True, doc = "For the message: what apt-get should install."),
         "headers": attr.string_dict(doc = "Header folder -> the package that has it."),
         "libs": attr.string_list(doc = "Libraries; %{linkopts_<lib>} in root_build."),
-        "trees": attr.string_dict(doc = "Name in the repository -> absolute path of a source tree."),
+        "trees": attr.string_dict(doc = "Name in the repository -> a folder: its absolute path, or where it is below the folder of libraries."),
         "pkgconfig_prefix": attr.string(doc = "Makes %{pkgconfig_targets} from <prefix>*.pc; root_build says by a config_setting :static when they link static libraries."),
         "root_build": attr.label(allow_single_file = True, mandatory = True),
         "labels": attr.string_dict(doc = "Upstream label -> target of the root package."),
