@@ -20,11 +20,16 @@ def pairs_of(line):
     return dict(word.split("=", 1) for word in line.split() if "=" in word)
 
 
-def judged(figure, bounds):
-    """The figure with its numbers as numbers, its bounds [(what, sign, number)], and whether
-    they are met."""
+def rounded(figure):
+    """The figure with its numbers as numbers, of four digits."""
     for key in figure.keys() & NUMBERS:
         figure[key] = float("%.4g" % float(figure[key]))
+    return figure
+
+
+def judged(figure, bounds):
+    """The rounded figure with its bounds [(what, sign, number)], and whether they are met."""
+    rounded(figure)
     met = True
     for what, sign, bound in bounds:
         held = figure.get(QUARTILES.get(what), figure[what])

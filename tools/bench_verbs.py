@@ -5,6 +5,7 @@ is the least of its processes' medians. Two more sides control the measurement: 
 once more, and the reference with 5 % of instructions added.
 """
 import os
+import re
 import subprocess
 import tempfile
 
@@ -33,16 +34,20 @@ REFERENCES = {
 OPERATION_OF_REFERENCE = {"put_bw_1m_unregistered": "put_bw_1m"}
 BYTES = {"64k": 64 * 1024, "1m": 1024 * 1024}
 
+# What a script prints before each side, and a side for each operation.
+SIDE = re.compile(r"side=(\w+)")
+OPERATION = re.compile(r"op=(\w+) ns=([0-9]+\.?[0-9]*)")
+
 RAW, WEFT, SAME, MORE = SIDES = ("raw", "weft", "same", "more")
 # What the controls must show: (side, ratio to RAW, how far off it may be).
 CONTROLS = ((SAME, 1.00, 0.02), (MORE, 1.05, 0.01))
 
 
 def script(commands, rounds):
-    """For the shell: all sides {side: command}, in turn and then in turn backwards."""
+    """For bash: all sides {side: command}, in turn and then in turn backwards."""
     lines = ["set -e"]
     for number in range(rounds):
-        for side in SIDES if number % 2 == 0 else reversed(SIDES):
+        for side in commands if number % 2 == 0 else reversed(commands):
             lines += ["echo side=%s" % side, commands[side]]
     return "\n".join(lines)
 
@@ -50,12 +55,12 @@ def script(commands, rounds):
 def scores(text):
     """{side: {operation: ns}} of a script's output."""
     best, side = {}, None
-    for pairs in map(pairs_of, text.splitlines()):
-        if "side" in pairs:
-            side = best.setdefault(pairs["side"], {})
-        elif "op" in pairs and side is not None:
-            ns = float(pairs["ns"])
-            side[pairs["op"]] = min(ns, side.get(pairs["op"], ns))
+    for line in text.splitlines():
+        if match := SIDE.fullmatch(line):
+            side = best.setdefault(match[1], {})
+        elif (match := OPERATION.fullmatch(line)) and side is not None:
+            ns = float(match[2])
+            side[match[1]] = min(ns, side.get(match[1], ns))
     return best
 
 
@@ -68,6 +73,19 @@ def rate_of(operation, ns):
     return None
 
 
+def beside(operation, ours, of, reference, counted):
+    """What a figure says of our ns, and of a reference's for its operation `of`."""
+    made = {}
+    rate = rate_of(operation, ours)
+    if rate:
+        made.update(value=rate[0], unit=rate[2 if counted else 1], ratio=reference / ours,
+                    reference_value=rate_of(of, reference)[0])
+    else:
+        made.update(value=ours, unit="instructions" if counted else "ns",
+                    ratio=ours / reference, reference_value=reference)
+    return {**made, "difference": ours - reference}
+
+
 def figure(operation, best, counted):
     """Of one operation, from the scores."""
     of = OPERATION_OF_REFERENCE.get(operation, operation)
@@ -76,15 +94,8 @@ def figure(operation, best, counted):
         controls = {side: best[side][of] / reference for side, _, _ in CONTROLS}
     except KeyError as e:
         raise BenchError("%s was not measured on one side: %s" % (operation, e)) from e
-    made = {"figure": "verbs_" + operation, "reference": "raw_" + REFERENCES[operation]}
-    rate = rate_of(operation, ours)
-    if rate:
-        made.update(value=rate[0], unit=rate[2 if counted else 1], ratio=reference / ours,
-                    reference_value=rate_of(of, reference)[0])
-    else:
-        made.update(value=ours, unit="instructions" if counted else "ns",
-                    ratio=ours / reference, reference_value=reference)
-    return {**made, "difference": ours - reference, **controls}
+    return {"figure": "verbs_" + operation, "reference": "raw_" + REFERENCES[operation],
+            **beside(operation, ours, of, reference, counted), **controls}
 
 
 def bounds_of(name, counted):
@@ -108,12 +119,12 @@ def commands(path):
     return {RAW: raw + "0", WEFT: weft, SAME: raw + "0", MORE: raw + "5"}
 
 
-def run_sides(path, native, quick):
-    """What the sides printed, on this machine's devices or in a guest that counts."""
-    rounds = 1 if quick else 6
+def run_sides(text, native, timeout):
+    """What a script's sides printed, on this machine's devices or in a guest that counts and
+    has so many seconds."""
     boot = [] if native else [os.path.join(os.path.dirname(__file__), "rdma-vm"), "--counted",
-                              "--timeout", "600", "--"]
-    done = subprocess.run([*boot, "bash", "-c", script(commands(path), rounds)], check=False,
+                              "--timeout", str(timeout), "--"]
+    done = subprocess.run([*boot, "bash", "-c", text], check=False,
                           text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     if done.returncode != 0:

@@ -60,6 +60,7 @@ class Bench(unittest.TestCase):
                                 (["remote"], "invalid choice: 'remote'"), ([], "required: set"),
                                 (["verbs", "put8"], "no figure is called put8"),
                                 (["local", "--native"], "--native is for verbs"),
+                                (["local", "--peers"], "--peers is for verbs"),
                                 (["local", "--bin", "/nowhere"], "no program /nowhere/")]:
             with self.subTest(arguments):
                 done = bench(*arguments)
