@@ -1,4 +1,5 @@
-"""The module of soft-iWARP, which Debian's kernel package lacks: built from Debian's source."""
+"""The module of soft-iWARP, which Debian's kernel package lacks: built from Debian's source,
+with one fault of it mended."""
 import contextlib
 import glob
 import os
@@ -18,12 +19,24 @@ def packages(release):
             "linux-kbuild-" + series, "linux-source-" + series]
 
 
-def relocate(makefile, usr_src):
-    """Debian's headers name each other by where they are installed."""
-    with open(makefile, encoding="utf-8") as file:
+def edit(path, change):
+    """Replaces a file's text by change(text)."""
+    with open(path, encoding="utf-8") as file:
         text = file.read()
-    with open(makefile, "w", encoding="utf-8") as file:
-        file.write(text.replace("/usr/src/", usr_src + "/"))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(change(text))
+
+
+def mended(source):
+    """siw_verbs.c without a race that ends connections at random.
+
+    Whoever posts says so in the queue pair (in_syscall) until it is back, though a thread of
+    the kernel may serve that queue pair again by then. To answer a peer's short READ it copies
+    from the user's address, as if it were the poster: in the address space of whatever process
+    ran there last. That fails (EFAULT), and ends the connection, or sends another process's
+    bytes. When nobody says so, all is copied from the registered pages.
+    """
+    return re.sub(r"^.*tx_ctx\.in_syscall = [01];\n", "", source, flags=re.MULTILINE)
 
 
 def make(folder, release):
@@ -41,7 +54,9 @@ def make(folder, release):
     processes.output(["tar", "-xJf", source, "-C", work, driver])
     driver = os.path.join(work, driver)
     headers = os.path.join(usr_src, "linux-headers-" + release)
-    relocate(os.path.join(headers, "Makefile"), usr_src)
+    # Debian's headers name each other by where they are installed.
+    edit(os.path.join(headers, "Makefile"), lambda text: text.replace("/usr/src/", usr_src + "/"))
+    edit(os.path.join(driver, "siw_verbs.c"), mended)
     processes.output(["make", "-C", headers, "M=" + driver, "CONFIG_RDMA_SIW=m", "modules"])
     os.rename(os.path.join(driver, "siw.ko"), os.path.join(folder, "siw.ko"))
     shutil.rmtree(work)
