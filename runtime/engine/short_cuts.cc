@@ -18,7 +18,7 @@ inline void CopyShort(void* to, const void* from, uint64_t length) {
 
 }  // namespace
 
-inline bool Engine::Impl::RunAlone(const Request& request, uint32_t* index) {
+[[gnu::always_inline]] inline bool Engine::Impl::RunAlone(const Request& request, uint32_t* index) {
   if (request.length > StagingPool::kSmallBytes || !backlog_.empty() || !IsPlain(request) ||
       !CarriesOut(caps_.atomics, request.kind, request.length)) {
     return false;
@@ -77,7 +77,8 @@ absl::Status Engine::Impl::Run(const Request& request, const WaitLimit& limit) {
   return RunAmongOthers(lock, request, limit, index);
 }
 
-inline bool Engine::Impl::Hold(Rank rank, uint64_t offset, const void* source, uint64_t length) {
+[[gnu::always_inline]] inline bool Engine::Impl::Hold(Rank rank, uint64_t offset,
+                                                      const void* source, uint64_t length) {
   if (rank >= node_.size || peers_[rank] == nullptr) return false;
   Peer& peer = *peers_[rank];
   HeldPuts& held = peer.held;
@@ -138,7 +139,7 @@ bool Engine::Impl::PostHeld(Peer& peer) {
   ops.front().fenced = slot.fenced && slot.handed_over == 0;
   ops.back().token = ledger_.Token(peer.held.index);
   slot.handed_over += transport_->Post(peer.rank, ops);
-  peer.held.open = slot.handed_over == 0;
+  if (slot.handed_over > 0) peer.held.open = false;
   ops.back().token = 0;
   if (slot.handed_over < slot.held) return false;
   ++slot.under_way;

@@ -19,6 +19,7 @@
 #include "runtime/transport/shm/shm_transport.h"
 #include "runtime/transport/verbs/verbs_transport.h"
 #include "runtime/world/settings.h"
+#include "tests/support/served_transport.h"
 #include "tests/support/test_node.h"
 
 namespace weft {
@@ -37,6 +38,15 @@ std::vector<Fabric> AsThreadsAndProcesses(const std::string& name,
 uint64_t MoreSeeds() {
   const char* const text = std::getenv("WEFT_SEEDS");
   return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+bool OverVerbs() {
+  const char* const chosen = std::getenv("WEFT_CONFORMANCE");
+  return chosen != nullptr && std::string_view(chosen) == "verbs";
+}
+
+std::unique_ptr<Transport> OverShm(const NodeView& node) {
+  return std::make_unique<ShmTransport>(node);
 }
 
 std::unique_ptr<Transport> OnDeviceInTurn(const NodeView& node) {
@@ -160,8 +170,7 @@ Fabric Fabric::With(const FaultOptions& options) const {
 }
 
 std::vector<Fabric> BareFabrics() {
-  const char* const chosen = std::getenv("WEFT_CONFORMANCE");
-  if (chosen != nullptr && std::string_view(chosen) == "verbs") {
+  if (OverVerbs()) {
     std::vector<Fabric> fabrics = AsThreadsAndProcesses("Verbs", OnDeviceInTurn);
     for (Fabric& fabric : fabrics) {
       fabric.tears_two_bytes = std::getenv("RDMA_DEVICES") != nullptr;
@@ -169,9 +178,12 @@ std::vector<Fabric> BareFabrics() {
     }
     return fabrics;
   }
-  return AsThreadsAndProcesses("Shm", [](const NodeView& node) -> std::unique_ptr<Transport> {
-    return std::make_unique<ShmTransport>(node);
-  });
+  std::vector<Fabric> fabrics = AsThreadsAndProcesses("Shm", OverShm);
+  // With what the Engine does only where there is a service thread.
+  fabrics.push_back({.name = "ServedThreads", .make = [](const NodeView& node) {
+                       return std::make_unique<ServedTransport>(OverShm(node));
+                     }});
+  return fabrics;
 }
 
 std::vector<Fabric> Fabrics() {

@@ -21,24 +21,50 @@ Event::Result ResultOf(const ibv_wc& completion) {
 
 }  // namespace
 
+inline void VerbsTransport::PostPlain(VerbsPeer& peer, Lane lane, const Op& op) {
+  VerbsPeer::LaneEnd& end = peer.lane(lane);
+  ibv_send_wr request;
+  ibv_sge piece;
+  ibv_send_wr* refused = nullptr;
+  WorkChain::MakePlain(setup_, op, RequestId(peer, lane), request, piece);
+  request.next = nullptr;
+  request.send_flags |= IBV_SEND_SIGNALED;
+  end.queue.PushMarked(op.token, 0);
+  end.fence.reset();
+  tokens_ += op.token != 0;
+  ++under_way_;
+  if (device_->library().post_send(end.queue.pair().get(), &request, &refused) != 0) {
+    OnRefused(peer, lane, refused);
+  }
+}
+
 size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
   if (rank >= node_.size || ops.empty()) return 0;
   VerbsPeer& peer = *peers_[rank];
   const Lane lane = ops[0].lane;
+  const bool may_be_plain =
+      peer.state == VerbsPeer::State::kConnected && peer.lane(lane).open && !dialect_.proves;
+  if (may_be_plain && ops.size() == 1 && MostPlain(peer.lane(lane).queue) > 0 &&
+      IsPlain(ops[0], lane)) {
+    PostPlain(peer, lane, ops[0]);
+    return 1;
+  }
+  return PostMany(peer, lane, ops, may_be_plain);
+}
+
+size_t VerbsTransport::PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops,
+                                bool may_be_plain) {
   VerbsPeer::LaneEnd& end = peer.lane(lane);
-  SendQueue& queue = end.queue;
-  WorkChain chain = ChainTo(peer, lane);
-  // Most are one request each, and nothing holds them up: so what holds for all is looked at once.
-  const size_t plain = peer.state == VerbsPeer::State::kConnected && end.open && !dialect_.proves
-                           ? MostPlain(queue, ops.size())
-                           : 0;
+  WorkChain chain(setup_, RequestId(peer, lane), peer.credits);
+  // What holds for all of them is looked at once.
+  const size_t most = may_be_plain ? std::min(ops.size(), size_t{MostPlain(end.queue)}) : 0;
   size_t taken = 0;
-  for (; taken < plain && IsPlain(ops[taken], lane); ++taken) {
+  for (; taken < most && IsPlain(ops[taken], lane); ++taken) {
     chain.AddPlain(ops[taken]);
     if (const uint64_t token = ops[taken].token; token == 0) {
-      queue.Push(1);
+      end.queue.Push(1);
     } else {
-      queue.PushMarked(token, 0);
+      end.queue.PushMarked(token, 0);
       ++tokens_;
     }
   }
@@ -113,7 +139,7 @@ bool VerbsTransport::SendOurs(VerbsPeer& peer, size_t requests,
                               absl::FunctionRef<void(WorkChain&)> add) {
   SendQueue& queue = peer.lane(Lane::kSmall).queue;
   if (!HasRoom(queue, 0, requests)) return false;
-  WorkChain chain = ChainTo(peer, Lane::kSmall);
+  WorkChain chain(setup_, RequestId(peer, Lane::kSmall), peer.credits);
   add(chain);
   queue.Push(static_cast<uint32_t>(requests));
   return PostChain(peer, Lane::kSmall, chain);

@@ -33,7 +33,7 @@ class SendQueue {
   explicit SendQueue(uint32_t depth) : depth_(depth), marks_(std::make_unique<Mark[]>(depth)) {}
 
   QueuePair& pair() { return pair_; }
-  size_t room() const { return depth_ - under_way(); }
+  uint32_t room() const { return depth_ - under_way(); }
   uint32_t under_way() const { return tail_ - head_; }
 
   // The position of the next request, which is part of its completion.

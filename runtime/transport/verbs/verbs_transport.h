@@ -75,11 +75,9 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
 
   // --- send.cc ---
   // How many plain ones may be posted at a time.
-  size_t MostPlain(const SendQueue& queue, size_t count) const {
-    count = std::min(count, size_t{WorkChain::kMaxOperations});
-    count = std::min(count, queue.room());
-    count = std::min(count, size_t{max_under_way_ - under_way_});
-    return std::min(count, size_t{kMaxTokens - tokens_});
+  size_t MostPlain(const SendQueue& queue) const {
+    const uint32_t room = std::min(queue.room(), max_under_way_ - under_way_);
+    return std::min({room, kMaxTokens - tokens_, WorkChain::kMaxOperations});
   }
   // Whether it is good, one request, and waits for nothing; given that nothing is to be proved.
   bool IsPlain(const Op& op, Lane lane) const {
@@ -90,6 +88,10 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
     return !IsAtomic(op.kind) ||
            (!dialect_.messages && GoodAddress(op) && CarriesOut(caps_.atomics, op.kind, op.length));
   }
+  // Posts a plain one, for which there is room: all that most posts are.
+  void PostPlain(VerbsPeer& peer, Lane lane, const Op& op);
+  // `may_be_plain`: where nothing that holds for all of them speaks against that.
+  size_t PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops, bool may_be_plain);
   // Adds what may start of `ops`, to the first that may not.
   size_t AddAny(VerbsPeer& peer, Lane lane, std::span<const Op> ops, WorkChain& chain);
   // kOk, or how `op` ends without being started.
@@ -120,9 +122,10 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   bool MayStartOther(VerbsPeer& peer, const Op& op);
   // Whether a fenced operation may start; where the device does not see to it.
   bool MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const;
-  WorkChain ChainTo(VerbsPeer& peer, Lane lane) const {
-    return WorkChain(setup_, peer.rank << 1 | static_cast<uint32_t>(lane),
-                     peer.lane(lane).queue.next(), peer.credits);
+  // That of the next request on the lane, by which its completion tells of it.
+  static uint64_t RequestId(const VerbsPeer& peer, Lane lane) {
+    return uint64_t{peer.rank << 1 | static_cast<uint32_t>(lane)} << 32 |
+           peer.lane(lane).queue.next();
   }
   // Posts `chain`, whose requests were pushed already. False: the lane broke.
   bool PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain) {
@@ -144,7 +147,7 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   size_t CreditBytes() const { return node_.size * 2 * sizeof(uint64_t); }
   // Takes in what was sent, and only notes which lanes broke: MendBroken does the rest,
   // since that waits for completions, which must be taken in their order.
-  void ReapSent() {
+  [[gnu::always_inline]] void ReapSent() {
     constexpr int kBatch = 32;
     ibv_wc completions[kBatch];
     int n;
@@ -153,7 +156,7 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
       for (int i = 0; i < n; ++i) OnSent(completions[i]);
     } while (n == kBatch);
   }
-  void OnSent(const ibv_wc& completion) {
+  [[gnu::always_inline]] void OnSent(const ibv_wc& completion) {
     const auto owner = static_cast<uint32_t>(completion.wr_id >> 32);
     VerbsPeer& peer = *peers_[owner >> 1];
     VerbsPeer::LaneEnd& end = peer.lanes[owner & 1];

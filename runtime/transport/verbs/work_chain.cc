@@ -24,12 +24,13 @@ void WorkChain::AppendProof() {
   request.wr.rdma = {.remote_addr = proof_.at, .rkey = proof_.key};
 }
 
-void WorkChain::AddAtomic(const Op& op) {
+void WorkChain::MakeAtomic(const Setup& setup, const Op& op, uint64_t id, ibv_send_wr& request,
+                           ibv_sge& piece) {
   const bool swap = op.kind == Op::Kind::kCompareSwap;
   const bool wanted = op.local != nullptr;
-  ibv_send_wr& request = Append(swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
-                                wanted ? op.local : setup_.scratch.at, op.length,
-                                wanted ? op.local_key : setup_.scratch.key);
+  Make(id, swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
+       wanted ? op.local : setup.scratch.at, op.length, wanted ? op.local_key : setup.scratch.key,
+       request, piece);
   request.wr.atomic = {.remote_addr = op.region->base + op.offset,
                        .compare_add = swap                          ? op.compare
                                       : op.kind == Op::Kind::kFetch ? 0
@@ -69,10 +70,10 @@ void WorkChain::AddUnfenced(const Op& op, uint32_t number) {
   if (op.kind == Op::Kind::kGet) {
     // Of nothing: a request of this kind must name some memory on iWARP.
     if (op.length == 0 && setup_.dialect.proves) return AppendProof();
-    return AddRead(op);
+    return AddPlain(op);
   }
   if (op.kind != Op::Kind::kPut) {
-    return messages ? AddMessage(RequestOf(op, number)) : AddAtomic(op);
+    return messages ? AddMessage(RequestOf(op, number)) : AddPlain(op);
   }
 
   const Message count = {.kind = Message::Kind::kCount,
@@ -80,9 +81,11 @@ void WorkChain::AddUnfenced(const Op& op, uint32_t number) {
   const bool counts = op.ride == Ride::kCounter;
   const bool with_immediate = counts && !messages;
   if (op.length > 0 || op.ride == Ride::kNone || !messages) {
-    ibv_send_wr& data =
-        AddWrite(op, with_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE);
-    if (with_immediate) data.imm_data = htonl(count.AsImmediate());
+    AddPlain(op);
+    if (with_immediate) {
+      requests_[size_ - 1].opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+      requests_[size_ - 1].imm_data = htonl(count.AsImmediate());
+    }
   }
   if (messages) {
     if (op.ride != Ride::kNone) AddMessage(counts ? count : RequestOf(op, number));

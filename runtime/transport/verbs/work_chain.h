@@ -55,11 +55,13 @@ class WorkChain {
     Dialect dialect;
   };
 
-  // A completion tells `owner` in the upper half, and the request's position, which counts up
-  // from `first`, in the lower. `proof`: a word of the peer's that may be read. Refers to
-  // `setup` and `proof`.
-  WorkChain(const Setup& setup, uint32_t owner, uint32_t first, const Remote& proof)
-      : setup_(setup), proof_(proof), owner_(uint64_t{owner} << 32), position_(first) {}
+  // `first`: the id of the first request. Its lower half counts up with them, and wraps. `proof`: a
+  // word of the peer's that may be read. Refers to `setup` and `proof`.
+  WorkChain(const Setup& setup, uint64_t first, const Remote& proof)
+      : setup_(setup),
+        proof_(proof),
+        owner_(first >> 32 << 32),
+        position_(static_cast<uint32_t>(first)) {}
   WorkChain(const WorkChain&) = delete;
   WorkChain& operator=(const WorkChain&) = delete;
 
@@ -76,13 +78,25 @@ class WorkChain {
   // Likewise, of one that is one request, and neither fenced nor tells of itself; the dialect
   // does not prove.
   void AddPlain(const Op& op) {
+    MakePlain(setup_, op, owner_ | position_++, requests_[size_], pieces_[size_]);
+    ++size_;
+  }
+  // That request, alone. Devices read of the rest only what the kind of request has.
+  static void MakePlain(const Setup& setup, const Op& op, uint64_t id, ibv_send_wr& request,
+                        ibv_sge& piece) {
+    ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
+    unsigned flags = 0;
     if (op.kind == Op::Kind::kPut) {
-      AddWrite(op, IBV_WR_RDMA_WRITE);
+      if (op.length <= setup.max_inline) flags = IBV_SEND_INLINE;
     } else if (op.kind == Op::Kind::kGet) {
-      AddRead(op);
+      opcode = IBV_WR_RDMA_READ;
     } else {
-      AddAtomic(op);
+      return MakeAtomic(setup, op, id, request, piece);
     }
+    Make(id, opcode, op.local, op.length, op.local_key, request, piece);
+    request.send_flags = flags;
+    request.wr.rdma.remote_addr = op.region->base + op.offset;
+    request.wr.rdma.rkey = static_cast<uint32_t>(op.region->key);
   }
   // Nothing but that.
   void AddMessage(const Message& message);
@@ -105,11 +119,10 @@ class WorkChain {
  private:
   static constexpr uint32_t kMostOfOne = 3;
 
-  ibv_send_wr& Append(ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key) {
-    ibv_send_wr& request = requests_[size_];
-    ibv_sge& piece = pieces_[size_];
-    // Devices read of the rest only what the kind of request has.
-    request.wr_id = owner_ | position_++;
+  // The request is linked to the one behind it.
+  static void Make(uint64_t id, ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key,
+                   ibv_send_wr& request, ibv_sge& piece) {
+    request.wr_id = id;
     request.next = &request + 1;
     request.sg_list = &piece;
     request.num_sge = length > 0 ? 1 : 0;
@@ -118,24 +131,17 @@ class WorkChain {
     piece.addr = reinterpret_cast<uint64_t>(at);
     piece.length = static_cast<uint32_t>(length);
     piece.lkey = key;
+  }
+  static void MakeAtomic(const Setup& setup, const Op& op, uint64_t id, ibv_send_wr& request,
+                         ibv_sge& piece);
+  ibv_send_wr& Append(ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key) {
+    ibv_send_wr& request = requests_[size_];
+    Make(owner_ | position_++, opcode, at, length, key, request, pieces_[size_]);
     ++size_;
     return request;
   }
-  ibv_send_wr& AddWrite(const Op& op, ibv_wr_opcode opcode) {
-    ibv_send_wr& request = Append(opcode, op.local, op.length, op.local_key);
-    request.wr.rdma.remote_addr = op.region->base + op.offset;
-    request.wr.rdma.rkey = static_cast<uint32_t>(op.region->key);
-    if (op.length <= setup_.max_inline) request.send_flags = IBV_SEND_INLINE;
-    return request;
-  }
-  void AddRead(const Op& op) {
-    ibv_send_wr& request = Append(IBV_WR_RDMA_READ, op.local, op.length, op.local_key);
-    request.wr.rdma.remote_addr = op.region->base + op.offset;
-    request.wr.rdma.rkey = static_cast<uint32_t>(op.region->key);
-  }
   void AppendProof();
   void AddUnfenced(const Op& op, uint32_t number);
-  void AddAtomic(const Op& op);
   // The request to the agent: that atomic, or the signal of that put.
   Message RequestOf(const Op& op, uint32_t number) const;
 

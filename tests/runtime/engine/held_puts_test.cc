@@ -143,6 +143,21 @@ TEST_F(HeldPuts, AFenceComesBetween) {
   EXPECT_TRUE(engine_->Flush(1, Soon()).ok());
 }
 
+TEST_F(HeldPuts, NothingJoinsThemPastAFenceThoughNoneFits) {
+  notes_.SetRoom(0);
+  PostHeld(0, 2);
+  engine_->Fence(1);
+  engine_->Progress();
+  PostHeld(2, 2);
+  notes_.SetRoom(SIZE_MAX);
+  engine_->Progress();
+  ASSERT_EQ(offsets(), Range(0, 4));
+  const auto all = posted();
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(all[i].op.fenced, i == 2) << i;
+  notes_.CompleteAll();
+  EXPECT_TRUE(engine_->Flush(1, Soon()).ok());
+}
+
 TEST_F(HeldPuts, EachPeerHasItsOwn) {
   for (uint64_t i = 0; i < 4; ++i) Post(i, i % 2 == 0 ? 1 : 2);
   engine_->Progress();

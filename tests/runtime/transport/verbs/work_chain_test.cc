@@ -24,7 +24,7 @@ class WorkChainTest : public ::testing::Test {
   WorkChain Chain(const Dialect& dialect) {
     setups_.push_back(
         {.max_inline = 64, .scratch = {.at = &scratch_, .key = 9}, .dialect = dialect});
-    return WorkChain(setups_.back(), kOwner, kFirst, proof_);
+    return WorkChain(setups_.back(), uint64_t{kOwner} << 32 | kFirst, proof_);
   }
   static Message Sent(const ibv_send_wr& request) {
     const auto message = Message::Decode(
