@@ -158,7 +158,8 @@ def count_posted_put(path):
     program, null = path("bench/verbs/posted_puts"), path("bench/verbs/libibverbs.so.1")
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "callgrind.out")
-        command = ["valgrind", "--tool=callgrind", "--collect-atstart=no",
+        # By default the service thread may never have its turn.
+        command = ["valgrind", "--tool=callgrind", "--fair-sched=yes", "--collect-atstart=no",
                    "--toggle-collect=PostPuts", "--callgrind-out-file=" + out, program]
         try:
             done = subprocess.run(command, check=False, text=True, stdin=subprocess.DEVNULL,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "absl/time/clock.h"
 #include "bench/verbs/sampling.h"
 #include "weft/try.h"
 #include "weft/weft.h"
@@ -26,9 +27,12 @@ extern "C" [[gnu::noinline]] bool PostPuts(weft::RemotePtr<uint64_t> word) {
 int main() {
   return weft::Main([](weft::World& world) -> absl::Status {
     const auto words = WEFT_TRY(weft::Symmetric<uint64_t>::Create(world));
-    // A moment, after which the service thread has seen that this rank posts.
-    for (int i = 0; i < 100; ++i) weft::PostPut(words.at(world.rank()), uint64_t{1});
-    WEFT_TRY(weft::Flush());
+    // Until the service thread has seen that this rank posts: callgrind runs one thread at a time.
+    const absl::Time seen = absl::Now() + absl::Milliseconds(300);
+    while (absl::Now() < seen) {
+      for (int i = 0; i < 100; ++i) weft::PostPut(words.at(world.rank()), uint64_t{1});
+      WEFT_TRY(weft::Flush());
+    }
     if (!PostPuts(words.at(world.rank()))) return absl::InternalError("a put failed");
     std::printf("puts=%llu\n", static_cast<unsigned long long>(kBatches * weft::bench::kRateDepth));
     return world.Barrier();

@@ -133,9 +133,10 @@ absl::StatusOr<uint32_t> Engine::Impl::Issue(Lock& lock, const Request& request,
 
 uint32_t Engine::Impl::TryIssue(const Request& request, bool posted) {
   uint32_t index = Ledger::kNone;
-  if (!IsPlain(request)) return index;
-  Peer& peer = *peers_[request.peer];
-  if (Reserve(peer, StagedBytes(request), &index)) Enqueue(peer, index, request, posted);
+  Peer* const peer = PeerOfPlain(request);
+  if (peer != nullptr && Reserve(*peer, StagedBytes(request), &index)) {
+    Enqueue(*peer, index, request, posted);
+  }
   return index;
 }
 

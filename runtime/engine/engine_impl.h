@@ -117,11 +117,6 @@ class Engine::Impl {
   void PostLocked(Lock& lock, const Request& request, WaitLimit limit);
   // Finish of a slot whose caller is here.
   absl::Status FinishSlot(Lock& lock, uint32_t index, WaitLimit& limit);
-  // For an operation of up to kSmallBytes.
-  bool HasRoom(const Peer& peer) const {
-    return !ledger_.full() && peer.usage.slots < kLedgerCapacity / 2 &&
-           peer.usage.small_buffers < StagingPool::kSmallBuffers / 2;
-  }
   // A slot, and `staged` bytes of runtime memory for it.
   bool Reserve(Peer& peer, uint64_t staged, uint32_t* index);
   uint64_t StagedBytes(const Request& request) const {
@@ -154,10 +149,10 @@ class Engine::Impl {
   absl::Status Introduce(Peer& peer, const PeerCard& card);
 
   // --- status.cc ---
-  // Whether the checks below are sure to find nothing, as for most operations.
-  bool IsPlain(const Request& request) const {
-    if (request.peer >= node_.size || peers_[request.peer] == nullptr) return false;
-    const Peer& peer = *peers_[request.peer];
+  // The peer of an operation in which the checks below are sure to find nothing, as in most; or null.
+  Peer* PeerOfPlain(const Request& request) const {
+    if (request.peer >= node_.size || peers_[request.peer] == nullptr) return nullptr;
+    Peer& peer = *peers_[request.peer];
     const bool moves = request.kind == Op::Kind::kPut ? request.source != nullptr
                        : request.kind == Op::Kind::kGet
                            ? request.destination != nullptr
@@ -165,9 +160,10 @@ class Engine::Impl {
     const bool rides = request.ride == Ride::kNone ||
                        (request.ride == Ride::kCounter && request.kind == Op::Kind::kPut &&
                         request.operand < kMaxCounters);
-    return moves && rides && peer.state == Peer::State::kConnected && !peer.gone &&
-           !IsDead(peer.rank) && request.segment == Segment::Kind::kSlab &&
-           InBounds(request.offset, request.length, peer.slab.length);
+    const bool plain = moves && rides && peer.state == Peer::State::kConnected && !peer.gone &&
+                       !IsDead(peer.rank) && request.segment == Segment::Kind::kSlab &&
+                       InBounds(request.offset, request.length, peer.slab.length);
+    return plain ? &peer : nullptr;
   }
   absl::Status Check(const Request& request) const;
   absl::Status CheckAddress(const Peer& peer, const Request& request) const;

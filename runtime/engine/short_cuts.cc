@@ -19,16 +19,15 @@ inline void CopyShort(void* to, const void* from, uint64_t length) {
 }  // namespace
 
 [[gnu::always_inline]] inline bool Engine::Impl::RunAlone(const Request& request, uint32_t* index) {
-  if (request.length > StagingPool::kSmallBytes || !backlog_.empty() || !IsPlain(request) ||
+  if (request.length > StagingPool::kSmallBytes || !backlog_.empty() || ledger_.full()) return false;
+  Peer* const plain = PeerOfPlain(request);
+  std::byte* const memory = staging_.NextSmall();
+  if (plain == nullptr || memory == nullptr ||
       !CarriesOut(caps_.atomics, request.kind, request.length)) {
     return false;
   }
-  Peer& peer = *peers_[request.peer];
-  std::byte* const memory = staging_.NextSmall();
-  if (!peer.queue(Lane::kSmall).empty() || !peer.queue(Lane::kBulk).empty() || memory == nullptr ||
-      !HasRoom(peer)) {
-    return false;
-  }
+  Peer& peer = *plain;
+  if (!peer.queue(Lane::kSmall).empty() || !peer.queue(Lane::kBulk).empty()) return false;
   const bool put = request.kind == Op::Kind::kPut;
   if (put) CopyShort(memory, request.source, request.length);
   const Op op = {.kind = request.kind,
@@ -56,9 +55,11 @@ inline void CopyShort(void* to, const void* from, uint64_t length) {
 }
 
 uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
-  uint32_t index;
-  Reserve(peer, StagingPool::kSmallBytes, &index);
+  ++peer.usage.slots;
+  ++peer.usage.small_buffers;
+  const uint32_t index = ledger_.Allocate();
   Slot& slot = ledger_[index];
+  slot.staged = staging_.Allocate(StagingPool::kSmallBytes);
   slot.op = op;
   slot.peer = peer.rank;
   slot.destination = destination;
@@ -67,13 +68,18 @@ uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
   ++slot.under_way;
   ledger_.Append(peer.queue(Lane::kSmall), index);
   StopHandingOver(peer, index);
+  UpdateUnsettled();
   return index;
 }
 
 absl::Status Engine::Impl::Run(const Request& request, const WaitLimit& limit) {
-  Lock lock(mutex_);
+  mutex_.lock();
   uint32_t index = Ledger::kNone;
-  if (RunAlone(request, &index)) return absl::OkStatus();
+  if (RunAlone(request, &index)) {
+    mutex_.unlock();
+    return absl::OkStatus();
+  }
+  Lock lock(mutex_, std::adopt_lock);
   return RunAmongOthers(lock, request, limit, index);
 }
 

@@ -79,25 +79,11 @@ absl::Status AddRide(const Runtime& runtime, const RideSpec& ride, Engine::Reque
 }
 
 Op::Kind KindOf(AtomicKind kind) {
-  switch (kind) {
-    case AtomicKind::kAdd:
-      return Op::Kind::kFetchAdd;
-    case AtomicKind::kCompareSwap:
-      return Op::Kind::kCompareSwap;
-    case AtomicKind::kSwap:
-      return Op::Kind::kSwap;
-    case AtomicKind::kFetch:
-      return Op::Kind::kFetch;
-    case AtomicKind::kSet:
-      return Op::Kind::kSet;
-    case AtomicKind::kAnd:
-      return Op::Kind::kAnd;
-    case AtomicKind::kOr:
-      return Op::Kind::kOr;
-    case AtomicKind::kXor:
-      break;
-  }
-  return Op::Kind::kXor;
+  static constexpr Op::Kind kKinds[] = {Op::Kind::kFetchAdd, Op::Kind::kCompareSwap,
+                                        Op::Kind::kSwap,     Op::Kind::kFetch,
+                                        Op::Kind::kSet,      Op::Kind::kAnd,
+                                        Op::Kind::kOr,       Op::Kind::kXor};
+  return kKinds[static_cast<size_t>(kind)];  // In the order of AtomicKind.
 }
 
 // These fill an empty request, or say what is wrong.

@@ -21,12 +21,13 @@ Event::Result ResultOf(const ibv_wc& completion) {
 
 }  // namespace
 
-inline void VerbsTransport::PostPlain(VerbsPeer& peer, Lane lane, const Op& op) {
-  VerbsPeer::LaneEnd& end = peer.lane(lane);
+[[gnu::always_inline]] inline void VerbsTransport::PostPlain(VerbsPeer& peer, Lane lane,
+                                                             VerbsPeer::LaneEnd& end,
+                                                             const Op& op) {
   ibv_send_wr request;
   ibv_sge piece;
   ibv_send_wr* refused = nullptr;
-  WorkChain::MakePlain(setup_, op, RequestId(peer, lane), request, piece);
+  WorkChain::MakePlain(setup_, op, RequestId(peer.rank, lane, end.queue), request, piece);
   request.next = nullptr;
   request.send_flags |= IBV_SEND_SIGNALED;
   end.queue.PushMarked(op.token, 0);
@@ -42,11 +43,11 @@ size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
   if (rank >= node_.size || ops.empty()) return 0;
   VerbsPeer& peer = *peers_[rank];
   const Lane lane = ops[0].lane;
+  VerbsPeer::LaneEnd& end = peer.lane(lane);
   const bool may_be_plain =
-      peer.state == VerbsPeer::State::kConnected && peer.lane(lane).open && !dialect_.proves;
-  if (may_be_plain && ops.size() == 1 && MostPlain(peer.lane(lane).queue) > 0 &&
-      IsPlain(ops[0], lane)) {
-    PostPlain(peer, lane, ops[0]);
+      peer.state == VerbsPeer::State::kConnected && end.open && !dialect_.proves;
+  if (may_be_plain && ops.size() == 1 && MostPlain(end.queue) > 0 && IsPlain(ops[0], lane)) {
+    PostPlain(peer, lane, end, ops[0]);
     return 1;
   }
   return PostMany(peer, lane, ops, may_be_plain);
@@ -55,7 +56,7 @@ size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
 size_t VerbsTransport::PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops,
                                 bool may_be_plain) {
   VerbsPeer::LaneEnd& end = peer.lane(lane);
-  WorkChain chain(setup_, RequestId(peer, lane), peer.credits);
+  WorkChain chain(setup_, RequestId(peer.rank, lane, end.queue), peer.credits);
   // What holds for all of them is looked at once.
   const size_t most = may_be_plain ? std::min(ops.size(), size_t{MostPlain(end.queue)}) : 0;
   size_t taken = 0;
@@ -139,7 +140,7 @@ bool VerbsTransport::SendOurs(VerbsPeer& peer, size_t requests,
                               absl::FunctionRef<void(WorkChain&)> add) {
   SendQueue& queue = peer.lane(Lane::kSmall).queue;
   if (!HasRoom(queue, 0, requests)) return false;
-  WorkChain chain(setup_, RequestId(peer, Lane::kSmall), peer.credits);
+  WorkChain chain(setup_, RequestId(peer.rank, Lane::kSmall, queue), peer.credits);
   add(chain);
   queue.Push(static_cast<uint32_t>(requests));
   return PostChain(peer, Lane::kSmall, chain);
@@ -154,6 +155,11 @@ void VerbsTransport::OnRefused(VerbsPeer& peer, Lane lane, const ibv_send_wr* re
       count, [&](const SendQueue::Mark& mark) { EndMark(peer, mark, Event::Result::kPeerDown); });
   under_way_ -= count;
   Break(peer, lane, Loss::kRefused);
+}
+
+void VerbsTransport::OnRequestSent(VerbsPeer& peer, uint32_t request, Event::Result result) {
+  peer.requests.OnSent(request, result,
+                       [&](uint64_t token, Event::Result end) { EndRequest(peer, token, end); });
 }
 
 void VerbsTransport::EndRequest(VerbsPeer& peer, uint64_t token, Event::Result result) {

@@ -25,7 +25,7 @@ constexpr absl::Duration kWhileConnecting = absl::Milliseconds(1);
 // And who polls looks for requests to connect this often.
 constexpr uint64_t kPollsAStep = 64;
 // While completions come, who polls looks for arrivals this often.
-constexpr uint64_t kPollsALook = 4;
+constexpr uint64_t kPollsALook = 8;
 
 class VerbsRegistration final : public Registration {
  public:
@@ -325,22 +325,25 @@ size_t VerbsTransport::Poll(std::span<Event> events) {
   if (connector_ != nullptr && (connector_->busy() || polls % kPollsAStep == 0)) {
     connector_->Step();
   }
+  told_ = events.data() + (ready_.empty() ? 0 : TakeReady(events));
+  told_end_ = events.data() + events.size();
+  Event* const first = told_;
   if (under_way_ > 0) ReapSent();
   // Whoever waits for arrivals has no completions: to him they matter each time.
-  if (ready_.empty() || polls % kPollsALook == 0) TakeArrivalsAndAnswer();
-  const size_t left = ready_.size() - ready_first_;
-  if (left == 0) return 0;
-  const size_t count = std::min(events.size(), left);
+  if (told_ == first || any_broken_ || polls % kPollsALook == 0) TakeArrivalsAndAnswer();
+  const auto count = static_cast<size_t>(told_ - events.data());
+  told_ = told_end_ = nullptr;
+  return count;
+}
+
+size_t VerbsTransport::TakeReady(std::span<Event> events) {
+  const size_t count = std::min(events.size(), ready_.size() - ready_first_);
   for (size_t i = 0; i < count; ++i) {
-    events[i] = ready_[ready_first_ + i];
-    if (events[i].kind == Event::Kind::kCompleted) --tokens_;
+    events[i] = ready_[ready_first_++];
+    tokens_ -= events[i].kind == Event::Kind::kCompleted;
   }
-  ready_first_ += count;
   // The vector never grows beyond what it reserved.
-  if (count == left) {
-    ready_.clear();
-    ready_first_ = 0;
-  } else if (ready_first_ >= kMaxTokens) {
+  if (ready_first_ == ready_.size() || ready_first_ >= kMaxTokens) {
     ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(ready_first_));
     ready_first_ = 0;
   }

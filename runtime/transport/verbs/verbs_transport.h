@@ -80,7 +80,7 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
     return std::min({room, kMaxTokens - tokens_, WorkChain::kMaxOperations});
   }
   // Whether it is good, one request, and waits for nothing; given that nothing is to be proved.
-  bool IsPlain(const Op& op, Lane lane) const {
+  [[gnu::always_inline]] bool IsPlain(const Op& op, Lane lane) const {
     if (op.ride != Ride::kNone || op.lane != lane || op.fenced || op.region == nullptr ||
         op.length > UINT32_MAX || !InBounds(op.offset, op.length, op.region->length)) {
       return false;
@@ -89,7 +89,7 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
            (!dialect_.messages && GoodAddress(op) && CarriesOut(caps_.atomics, op.kind, op.length));
   }
   // Posts a plain one, for which there is room: all that most posts are.
-  void PostPlain(VerbsPeer& peer, Lane lane, const Op& op);
+  void PostPlain(VerbsPeer& peer, Lane lane, VerbsPeer::LaneEnd& end, const Op& op);
   // `may_be_plain`: where nothing that holds for all of them speaks against that.
   size_t PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops, bool may_be_plain);
   // Adds what may start of `ops`, to the first that may not.
@@ -123,9 +123,8 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   // Whether a fenced operation may start; where the device does not see to it.
   bool MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const;
   // That of the next request on the lane, by which its completion tells of it.
-  static uint64_t RequestId(const VerbsPeer& peer, Lane lane) {
-    return uint64_t{peer.rank << 1 | static_cast<uint32_t>(lane)} << 32 |
-           peer.lane(lane).queue.next();
+  static uint64_t RequestId(Rank peer, Lane lane, const SendQueue& queue) {
+    return uint64_t{peer << 1 | static_cast<uint32_t>(lane)} << 32 | queue.next();
   }
   // Posts `chain`, whose requests were pushed already. False: the lane broke.
   bool PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain) {
@@ -174,16 +173,25 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   void OnSendFailed(VerbsPeer& peer, Lane lane, const ibv_wc& completion);
   // Ends what a request on the peer's queues stands for.
   void EndMark(VerbsPeer& peer, const SendQueue::Mark& mark, Event::Result result) {
-    if (mark.request == 0) [[likely]]
-      return End(peer.rank, mark.token, result);
-    peer.requests.OnSent(mark.request, result,
-                         [&](uint64_t token, Event::Result end) { EndRequest(peer, token, end); });
+    if (mark.request == 0) [[likely]] {
+      End(peer.rank, mark.token, result);
+    } else {
+      OnRequestSent(peer, mark.request, result);
+    }
   }
+  void OnRequestSent(VerbsPeer& peer, uint32_t request, Event::Result result);
   void EndRequest(VerbsPeer& peer, uint64_t token, Event::Result result);
   void End(Rank peer, uint64_t token, Event::Result result) {
     if (token != 0) Tell({.token = token, .peer = peer, .result = result});
   }
-  void Tell(const Event& event) { ready_.push_back(event); }
+  // Fills a prefix of `events` with what is in ready_.
+  size_t TakeReady(std::span<Event> events);
+  // To Poll's caller, or the next one's.
+  void Tell(const Event& event) {
+    if (told_ == told_end_) return ready_.push_back(event);
+    *told_++ = event;
+    tokens_ -= event.kind == Event::Kind::kCompleted;
+  }
 
   // --- receive.cc ---
   // And mends what broke.
@@ -250,7 +258,10 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   uint32_t under_way_ = 0;   // Requests of all queue pairs.
   uint32_t unanswered_ = 0;  // Requests to all peers' agents.
   uint32_t tokens_ = 0;      // Taken by Post and not handed out by Poll.
-  std::vector<Event> ready_;
+  // The rest of what Poll may tell its caller; empty while nobody polls.
+  Event* told_ = nullptr;
+  Event* told_end_ = nullptr;
+  std::vector<Event> ready_;  // What nobody was told of yet, from ready_first_ on.
   size_t ready_first_ = 0;
   bool refused_ = false;             // Post has, since the last Poll.
   bool any_broken_ = false;          // Some peer's lane is.
