@@ -263,14 +263,6 @@ bool Engine::Done(Handle handle) { return impl_->Done(handle); }
 absl::Status Engine::Finish(Handle handle, Deadline deadline) {
   return impl_->Finish(handle, deadline);
 }
-absl::Status Engine::Run(const Request& request, const WaitLimit& limit) {
-  return impl_->Run(request, limit);
-}
-void Engine::Post(const Request& request, const WaitLimit& limit) { impl_->Post(request, limit); }
-void Engine::PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
-                       const WaitLimit& limit) {
-  impl_->PostShort(peer, offset, source, length, limit);
-}
 void Engine::RecordError(Rank peer, absl::Status status) {
   impl_->RecordError(peer, std::move(status));
 }

@@ -153,17 +153,19 @@ class Engine::Impl {
   Peer* PeerOfPlain(const Request& request) const {
     if (request.peer >= node_.size || peers_[request.peer] == nullptr) return nullptr;
     Peer& peer = *peers_[request.peer];
-    const bool moves = request.kind == Op::Kind::kPut ? request.source != nullptr
-                       : request.kind == Op::Kind::kGet
-                           ? request.destination != nullptr
-                           : request.length == 8 && request.offset % 8 == 0;
-    const bool rides = request.ride == Ride::kNone ||
-                       (request.ride == Ride::kCounter && request.kind == Op::Kind::kPut &&
-                        request.operand < kMaxCounters);
-    const bool plain = moves && rides && peer.state == Peer::State::kConnected && !peer.gone &&
-                       !IsDead(peer.rank) && request.segment == Segment::Kind::kSlab &&
-                       InBounds(request.offset, request.length, peer.slab.length);
-    return plain ? &peer : nullptr;
+    if (peer.state != Peer::State::kConnected || peer.gone || IsDead(peer.rank) ||
+        request.segment != Segment::Kind::kSlab ||
+        !InBounds(request.offset, request.length, peer.slab.length)) {
+      return nullptr;
+    }
+    if (request.kind == Op::Kind::kPut) {
+      const bool rides = request.ride == Ride::kNone ||
+                         (request.ride == Ride::kCounter && request.operand < kMaxCounters);
+      return rides && request.source != nullptr ? &peer : nullptr;
+    }
+    if (request.ride != Ride::kNone) return nullptr;
+    if (request.kind == Op::Kind::kGet) return request.destination != nullptr ? &peer : nullptr;
+    return request.length == 8 && request.offset % 8 == 0 ? &peer : nullptr;
   }
   absl::Status Check(const Request& request) const;
   absl::Status CheckAddress(const Peer& peer, const Request& request) const;

@@ -72,7 +72,8 @@ uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
   return index;
 }
 
-absl::Status Engine::Impl::Run(const Request& request, const WaitLimit& limit) {
+[[gnu::always_inline]] inline absl::Status Engine::Impl::Run(const Request& request,
+                                                             const WaitLimit& limit) {
   mutex_.lock();
   uint32_t index = Ledger::kNone;
   if (RunAlone(request, &index)) {
@@ -103,7 +104,7 @@ absl::Status Engine::Impl::Run(const Request& request, const WaitLimit& limit) {
   return true;
 }
 
-void Engine::Impl::PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
+[[gnu::always_inline]] inline void Engine::Impl::PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
                              const WaitLimit& limit) {
   Lock lock(mutex_);
   if (Hold(peer, offset, source, length)) return;
@@ -151,6 +152,15 @@ bool Engine::Impl::PostHeld(Peer& peer) {
   ++slot.under_way;
   StopHandingOver(peer, peer.held.index);
   return true;
+}
+
+absl::Status Engine::Run(const Request& request, const WaitLimit& limit) {
+  return impl_->Run(request, limit);
+}
+void Engine::Post(const Request& request, const WaitLimit& limit) { impl_->Post(request, limit); }
+void Engine::PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
+                       const WaitLimit& limit) {
+  impl_->PostShort(peer, offset, source, length, limit);
 }
 
 }  // namespace weft

@@ -86,43 +86,55 @@ Op::Kind KindOf(AtomicKind kind) {
   return kKinds[static_cast<size_t>(kind)];  // In the order of AtomicKind.
 }
 
-// These fill an empty request, or say what is wrong.
-inline absl::Status MakePut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
-                            const RideSpec* ride, Engine::Request& request) {
-  if (!Aim(reach, to, request)) return WhyNot(reach, to);
+// These fill a request that was aimed; `atomic` is aligned.
+inline void FillPut(Engine::Request& request, const void* from, size_t bytes) {
   request.kind = Op::Kind::kPut;
   request.source = from;
   request.length = bytes;
-  return ride == nullptr ? absl::OkStatus() : AddRide(*reach.runtime, *ride, request);
 }
-
-inline absl::Status MakeGet(const Reach& reach, void* to, uint64_t from, size_t bytes,
-                            Engine::Request& request) {
-  if (!Aim(reach, from, request)) return WhyNot(reach, from);
+inline void FillGet(Engine::Request& request, void* to, size_t bytes) {
   request.kind = Op::Kind::kGet;
   request.destination = to;
   request.length = bytes;
-  return absl::OkStatus();
 }
-
-inline absl::Status MakeAtomic(const Reach& reach, const AtomicSpec& atomic, void* old,
-                               Engine::Request& request) {
-  if (!Aim(reach, atomic.at, request)) return WhyNot(reach, atomic.at);
-  if ((OffsetOf(atomic.at) & (atomic.bytes - 1)) != 0) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "an atomic of %u bytes at offset %u of rank %u: the address must be a multiple of its size",
-        atomic.bytes, OffsetOf(atomic.at), RankOf(atomic.at)));
-  }
+inline void FillAtomic(Engine::Request& request, const AtomicSpec& atomic, void* old) {
   request.kind = KindOf(atomic.kind);
   request.destination = old;
   request.length = atomic.bytes;
   request.operand = atomic.operand;
   request.compare = atomic.compare;
+}
+inline bool IsAligned(const AtomicSpec& atomic) {
+  return (OffsetOf(atomic.at) & (atomic.bytes - 1)) == 0;
+}
+absl::Status Misaligned(const AtomicSpec& atomic) {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "an atomic of %u bytes at offset %u of rank %u: the address must be a multiple of its size",
+      atomic.bytes, OffsetOf(atomic.at), RankOf(atomic.at)));
+}
+
+// These fill an empty request, or say what is wrong.
+absl::Status MakePut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
+                     const RideSpec* ride, Engine::Request& request) {
+  if (!Aim(reach, to, request)) return WhyNot(reach, to);
+  FillPut(request, from, bytes);
+  return ride == nullptr ? absl::OkStatus() : AddRide(*reach.runtime, *ride, request);
+}
+absl::Status MakeGet(const Reach& reach, void* to, uint64_t from, size_t bytes,
+                     Engine::Request& request) {
+  if (!Aim(reach, from, request)) return WhyNot(reach, from);
+  FillGet(request, to, bytes);
+  return absl::OkStatus();
+}
+absl::Status MakeAtomic(const Reach& reach, const AtomicSpec& atomic, void* old,
+                        Engine::Request& request) {
+  if (!Aim(reach, atomic.at, request)) return WhyNot(reach, atomic.at);
+  if (!IsAligned(atomic)) return Misaligned(atomic);
+  FillAtomic(request, atomic, old);
   return absl::OkStatus();
 }
 
-inline absl::Status Run(const Reach& reach, absl::Status made, const Engine::Request& request) {
-  if (!made.ok()) return made;
+inline absl::Status Run(const Reach& reach, const Engine::Request& request) {
   return reach.runtime->engine().Run(request, reach.runtime->LimitOfOperations());
 }
 
@@ -191,15 +203,26 @@ Engine::Handle HandleOf(uint64_t bits) {
 absl::Status SlowPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
                      const RideSpec* ride) {
   Engine::Request request;
-  return Run(reach, MakePut(reach, to, from, bytes, ride, request), request);
+  if (ride != nullptr) {
+    if (absl::Status made = MakePut(reach, to, from, bytes, ride, request); !made.ok()) return made;
+    return Run(reach, request);
+  }
+  if (!Aim(reach, to, request)) return WhyNot(reach, to);
+  FillPut(request, from, bytes);
+  return Run(reach, request);
 }
 absl::Status SlowGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
   Engine::Request request;
-  return Run(reach, MakeGet(reach, to, from, bytes, request), request);
+  if (!Aim(reach, from, request)) return WhyNot(reach, from);
+  FillGet(request, to, bytes);
+  return Run(reach, request);
 }
 absl::Status SlowAtomic(const Reach& reach, const AtomicSpec& atomic, void* old) {
   Engine::Request request;
-  return Run(reach, MakeAtomic(reach, atomic, old, request), request);
+  if (!Aim(reach, atomic.at, request)) return WhyNot(reach, atomic.at);
+  if (!IsAligned(atomic)) return Misaligned(atomic);
+  FillAtomic(request, atomic, old);
+  return Run(reach, request);
 }
 
 void SlowPostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,

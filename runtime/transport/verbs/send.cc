@@ -46,7 +46,8 @@ size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
   VerbsPeer::LaneEnd& end = peer.lane(lane);
   const bool may_be_plain =
       peer.state == VerbsPeer::State::kConnected && end.open && !dialect_.proves;
-  if (may_be_plain && ops.size() == 1 && MostPlain(end.queue) > 0 && IsPlain(ops[0], lane)) {
+  if (may_be_plain && ops.size() == 1 && end.queue.room() > 0 && under_way_ < max_under_way_ &&
+      tokens_ < kMaxTokens && IsPlain(ops[0], lane)) {
     PostPlain(peer, lane, end, ops[0]);
     return 1;
   }

@@ -30,7 +30,8 @@ class SendQueue {
   };
 
   // Without a queue pair, until Renew. Depth: a power of two.
-  explicit SendQueue(uint32_t depth) : depth_(depth), marks_(std::make_unique<Mark[]>(depth)) {}
+  explicit SendQueue(uint32_t depth)
+      : depth_(depth), mask_(depth - 1), marks_(std::make_unique<Mark[]>(depth)) {}
 
   QueuePair& pair() { return pair_; }
   uint32_t room() const { return depth_ - under_way(); }
@@ -73,7 +74,7 @@ class SendQueue {
   const Mark* Ended() {
     if (marks_head_ == marks_tail_) return nullptr;
     const Mark& first = mark(marks_head_);
-    if (first.position - head_ < under_way()) return nullptr;
+    if (static_cast<int32_t>(first.position - head_) >= 0) return nullptr;
     ++marks_head_;
     return &first;
   }
@@ -81,10 +82,11 @@ class SendQueue {
   void Renew(QueuePair pair) { pair_ = std::move(pair); }
 
  private:
-  Mark& mark(uint32_t index) { return marks_[index & (depth_ - 1)]; }
+  Mark& mark(uint32_t index) { return marks_[index & mask_]; }
 
   QueuePair pair_;
   uint32_t depth_;
+  uint32_t mask_;
   std::unique_ptr<Mark[]> marks_;
   // Of requests, and of marks, counted for ever.
   uint32_t head_ = 0;

@@ -25,7 +25,7 @@ constexpr absl::Duration kWhileConnecting = absl::Milliseconds(1);
 // And who polls looks for requests to connect this often.
 constexpr uint64_t kPollsAStep = 64;
 // While completions come, who polls looks for arrivals this often.
-constexpr uint64_t kPollsALook = 8;
+constexpr uint64_t kPollsALook = 16;
 
 class VerbsRegistration final : public Registration {
  public:

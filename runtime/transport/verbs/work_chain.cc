@@ -24,21 +24,6 @@ void WorkChain::AppendProof() {
   request.wr.rdma = {.remote_addr = proof_.at, .rkey = proof_.key};
 }
 
-void WorkChain::MakeAtomic(const Setup& setup, const Op& op, uint64_t id, ibv_send_wr& request,
-                           ibv_sge& piece) {
-  const bool swap = op.kind == Op::Kind::kCompareSwap;
-  const bool wanted = op.local != nullptr;
-  Make(id, swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
-       wanted ? op.local : setup.scratch.at, op.length, wanted ? op.local_key : setup.scratch.key,
-       request, piece);
-  request.wr.atomic = {.remote_addr = op.region->base + op.offset,
-                       .compare_add = swap                          ? op.compare
-                                      : op.kind == Op::Kind::kFetch ? 0
-                                                                    : op.operand,
-                       .swap = op.operand,
-                       .rkey = static_cast<uint32_t>(op.region->key)};
-}
-
 Message WorkChain::RequestOf(const Op& op, uint32_t number) const {
   Message message = {.kind = Message::Kind::kAtomic,
                      .number = number,

@@ -130,7 +130,21 @@ class WorkChain {
     piece.lkey = key;
   }
   static void MakeAtomic(const Setup& setup, const Op& op, uint64_t id, ibv_send_wr& request,
-                         ibv_sge& piece);
+                         ibv_sge& piece) {
+    const bool wanted = op.local != nullptr;
+    Make(id, IBV_WR_ATOMIC_FETCH_AND_ADD, wanted ? op.local : setup.scratch.at, op.length,
+         wanted ? op.local_key : setup.scratch.key, request, piece);
+    request.wr.atomic.remote_addr = op.region->base + op.offset;
+    request.wr.atomic.rkey = static_cast<uint32_t>(op.region->key);
+    request.wr.atomic.compare_add = op.operand;
+    if (op.kind == Op::Kind::kFetch) {
+      request.wr.atomic.compare_add = 0;
+    } else if (op.kind == Op::Kind::kCompareSwap) {
+      request.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
+      request.wr.atomic.compare_add = op.compare;
+      request.wr.atomic.swap = op.operand;
+    }
+  }
   ibv_send_wr& Append(ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key) {
     ibv_send_wr& request = requests_[size_];
     Make(owner_ | position_++, opcode, at, length, key, request, pieces_[size_]);
