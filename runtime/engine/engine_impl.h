@@ -149,7 +149,8 @@ class Engine::Impl {
   absl::Status Introduce(Peer& peer, const PeerCard& card);
 
   // --- status.cc ---
-  // The peer of an operation in which the checks below are sure to find nothing, as in most; or null.
+  // The peer of an operation in which the checks below are sure to find nothing, as in most; or
+  // null.
   Peer* PeerOfPlain(const Request& request) const {
     if (request.peer >= node_.size || peers_[request.peer] == nullptr) return nullptr;
     Peer& peer = *peers_[request.peer];

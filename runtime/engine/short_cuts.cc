@@ -9,7 +9,7 @@ namespace {
 
 // A call to copy a word takes longer than the word.
 inline void CopyShort(void* to, const void* from, uint64_t length) {
-  if (length == sizeof(uint64_t)) {
+  if (length == sizeof(uint64_t)) [[likely]] {
     std::memcpy(to, from, sizeof(uint64_t));
   } else {
     std::memcpy(to, from, length);
@@ -19,11 +19,12 @@ inline void CopyShort(void* to, const void* from, uint64_t length) {
 }  // namespace
 
 [[gnu::always_inline]] inline bool Engine::Impl::RunAlone(const Request& request, uint32_t* index) {
-  if (request.length > StagingPool::kSmallBytes || !backlog_.empty() || ledger_.full()) return false;
+  if (request.length > StagingPool::kSmallBytes || !backlog_.empty() || ledger_.full())
+    return false;
   Peer* const plain = PeerOfPlain(request);
   std::byte* const memory = staging_.NextSmall();
   if (plain == nullptr || memory == nullptr ||
-      !CarriesOut(caps_.atomics, request.kind, request.length)) {
+      (IsAtomic(request.kind) && !CarriesOut(caps_.atomics, request.kind, request.length))) {
     return false;
   }
   Peer& peer = *plain;
@@ -42,7 +43,8 @@ inline void CopyShort(void* to, const void* from, uint64_t length) {
                  .compare = request.compare};
   if (transport_->Post(peer.rank, {&op, 1}) == 0) return false;
   const size_t count = transport_->Poll(events_);
-  if (count == 1 && events_[0].token == op.token && events_[0].result == Event::Result::kOk) {
+  if (count == 1 && events_[0].token == op.token && events_[0].result == Event::Result::kOk)
+      [[likely]] {
     if (!put && request.destination != nullptr) {
       CopyShort(request.destination, memory, request.length);
     }
@@ -76,7 +78,7 @@ uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
                                                              const WaitLimit& limit) {
   mutex_.lock();
   uint32_t index = Ledger::kNone;
-  if (RunAlone(request, &index)) {
+  if (RunAlone(request, &index)) [[likely]] {
     mutex_.unlock();
     return absl::OkStatus();
   }
@@ -104,8 +106,9 @@ uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
   return true;
 }
 
-[[gnu::always_inline]] inline void Engine::Impl::PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
-                             const WaitLimit& limit) {
+[[gnu::always_inline]] inline void Engine::Impl::PostShort(Rank peer, uint64_t offset,
+                                                           const void* source, uint64_t length,
+                                                           const WaitLimit& limit) {
   Lock lock(mutex_);
   if (Hold(peer, offset, source, length)) return;
   PostLocked(lock, {.peer = peer, .offset = offset, .source = source, .length = length}, limit);

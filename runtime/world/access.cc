@@ -79,10 +79,9 @@ absl::Status AddRide(const Runtime& runtime, const RideSpec& ride, Engine::Reque
 }
 
 Op::Kind KindOf(AtomicKind kind) {
-  static constexpr Op::Kind kKinds[] = {Op::Kind::kFetchAdd, Op::Kind::kCompareSwap,
-                                        Op::Kind::kSwap,     Op::Kind::kFetch,
-                                        Op::Kind::kSet,      Op::Kind::kAnd,
-                                        Op::Kind::kOr,       Op::Kind::kXor};
+  static constexpr Op::Kind kKinds[] = {
+      Op::Kind::kFetchAdd, Op::Kind::kCompareSwap, Op::Kind::kSwap, Op::Kind::kFetch,
+      Op::Kind::kSet,      Op::Kind::kAnd,         Op::Kind::kOr,   Op::Kind::kXor};
   return kKinds[static_cast<size_t>(kind)];  // In the order of AtomicKind.
 }
 

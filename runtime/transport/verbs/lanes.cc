@@ -36,7 +36,9 @@ void VerbsTransport::MendBroken() {
 
 void VerbsTransport::EndLane(VerbsPeer& peer, Lane lane) {
   SendQueue& queue = peer.lane(lane).queue;
-  ReapSent();  // What has ended well is not in doubt.
+  // What has ended well is not in doubt.
+  while (ReapSent()) {
+  }
   under_way_ -= queue.under_way();
   arrivals_->Retire(queue.pair().number());
   queue.Destroy();

@@ -47,7 +47,7 @@ size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
   const bool may_be_plain =
       peer.state == VerbsPeer::State::kConnected && end.open && !dialect_.proves;
   if (may_be_plain && ops.size() == 1 && end.queue.room() > 0 && under_way_ < max_under_way_ &&
-      tokens_ < kMaxTokens && IsPlain(ops[0], lane)) {
+      tokens_ < kMaxTokens && IsPlain(ops[0], lane)) [[likely]] {
     PostPlain(peer, lane, end, ops[0]);
     return 1;
   }

@@ -146,14 +146,13 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   size_t CreditBytes() const { return node_.size * 2 * sizeof(uint64_t); }
   // Takes in what was sent, and only notes which lanes broke: MendBroken does the rest,
   // since that waits for completions, which must be taken in their order.
-  [[gnu::always_inline]] void ReapSent() {
+  // True: there may be more.
+  [[gnu::always_inline]] bool ReapSent() {
     constexpr int kBatch = 32;
     ibv_wc completions[kBatch];
-    int n;
-    do {
-      n = device_->library().poll_cq(sent_.get(), kBatch, completions);
-      for (int i = 0; i < n; ++i) OnSent(completions[i]);
-    } while (n == kBatch);
+    const int n = device_->library().poll_cq(sent_.get(), kBatch, completions);
+    for (int i = 0; i < n; ++i) OnSent(completions[i]);
+    return n == kBatch;
   }
   [[gnu::always_inline]] void OnSent(const ibv_wc& completion) {
     const auto owner = static_cast<uint32_t>(completion.wr_id >> 32);
@@ -162,7 +161,7 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
     const uint32_t over = end.queue.Advance(static_cast<uint32_t>(completion.wr_id));
     if (over == 0) return;
     under_way_ -= over;
-    if (completion.status != IBV_WC_SUCCESS) {
+    if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
       return OnSendFailed(peer, static_cast<Lane>(owner & 1), completion);
     }
     end.passed = true;
@@ -188,7 +187,9 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   size_t TakeReady(std::span<Event> events);
   // To Poll's caller, or the next one's.
   void Tell(const Event& event) {
-    if (told_ == told_end_) return ready_.push_back(event);
+    if (told_ == told_end_) [[unlikely]] {
+      return ready_.push_back(event);
+    }
     *told_++ = event;
     tokens_ -= event.kind == Event::Kind::kCompleted;
   }

@@ -84,13 +84,13 @@ class WorkChain {
   // That request, alone. Devices read of the rest only what the kind of request has.
   static void MakePlain(const Setup& setup, const Op& op, uint64_t id, ibv_send_wr& request,
                         ibv_sge& piece) {
-    if (op.kind != Op::Kind::kPut && op.kind != Op::Kind::kGet) {
+    if (op.kind != Op::Kind::kPut && op.kind != Op::Kind::kGet) [[unlikely]] {
       return MakeAtomic(setup, op, id, request, piece);
     }
     Make(id, IBV_WR_RDMA_READ, op.local, op.length, op.local_key, request, piece);
     request.wr.rdma.remote_addr = op.region->base + op.offset;
     request.wr.rdma.rkey = static_cast<uint32_t>(op.region->key);
-    if (op.kind == Op::Kind::kPut) {
+    if (op.kind == Op::Kind::kPut) [[likely]] {
       request.opcode = IBV_WR_RDMA_WRITE;
       if (op.length <= setup.max_inline) request.send_flags = IBV_SEND_INLINE;
     }
