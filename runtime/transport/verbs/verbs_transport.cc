@@ -318,8 +318,7 @@ void VerbsTransport::Abandon(Rank rank, Lane lane) {
 // --- Waiting ---------------------------------------------------------------------------
 
 size_t VerbsTransport::Poll(std::span<Event> events) {
-  const uint64_t polls = polls_.load(std::memory_order_relaxed);
-  polls_.store(polls + 1, std::memory_order_relaxed);
+  const uint64_t polls = polls_++;
   refused_ = false;
   // A system call: not each time, unless something is awaited.
   if (connector_ != nullptr && (connector_->busy() || polls % kPollsAStep == 0)) {
@@ -330,7 +329,10 @@ size_t VerbsTransport::Poll(std::span<Event> events) {
   Event* const first = told_;
   if (under_way_ > 0) ReapSent();
   // Whoever waits for arrivals has no completions: to him they matter each time.
-  if (told_ == first || any_broken_ || polls % kPollsALook == 0) TakeArrivalsAndAnswer();
+  if (told_ == first || any_broken_ || polls % kPollsALook == 0) {
+    TakeArrivalsAndAnswer();
+    looks_.store(looks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   const auto count = static_cast<size_t>(told_ - events.data());
   told_ = told_end_ = nullptr;
   return count;
@@ -360,8 +362,8 @@ Armed VerbsTransport::Arm() {
 void VerbsTransport::Serve(std::mutex& mutex, Deadline deadline) {
   bool device_tells = false, cm_tells = false;
   while (!deadline.Expired()) {
-    const uint64_t polls = polls_.load(std::memory_order_relaxed);
-    const bool polled_by_others = polls != std::exchange(seen_polls_, polls);
+    const uint64_t looks = looks_.load(std::memory_order_relaxed);
+    const bool polled_by_others = looks != std::exchange(seen_looks_, looks);
     bool awaits_room = false, arrivals_tell = false;
     Deadline wake = deadline;
     // Whoever polls does the rest himself, and need not wait for this thread.

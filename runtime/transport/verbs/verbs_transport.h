@@ -264,12 +264,13 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   Event* told_end_ = nullptr;
   std::vector<Event> ready_;  // What nobody was told of yet, from ready_first_ on.
   size_t ready_first_ = 0;
-  bool refused_ = false;             // Post has, since the last Poll.
-  bool any_broken_ = false;          // Some peer's lane is.
-  bool any_due_ = false;             // Something may be due to a peer.
-  bool device_lost_ = false;         // It neither tells of anything any more, nor wakes.
-  std::atomic<uint64_t> polls_ = 0;  // Tells Serve that somebody else takes arrivals in.
-  uint64_t seen_polls_ = 0;          // Serve's.
+  bool refused_ = false;      // Post has, since the last Poll.
+  bool any_broken_ = false;   // Some peer's lane is.
+  bool any_due_ = false;      // Something may be due to a peer.
+  bool device_lost_ = false;  // It neither tells of anything any more, nor wakes.
+  uint64_t polls_ = 0;
+  std::atomic<uint64_t> looks_ = 0;  // Tells Serve that somebody else takes arrivals in.
+  uint64_t seen_looks_ = 0;          // Serve's.
 
   std::unique_ptr<CmConnector> connector_;  // Null: queue pairs were exchanged.
 };
