@@ -246,7 +246,11 @@ void Engine::Impl::Progress() {
     return;  // Nothing can arrive.
   }
   Lock lock(mutex_);
-  ProgressLocked();
+  // A poll that finds nothing has taken in all that had arrived before; one that tells of
+  // completions may not have looked.
+  do {
+    ProgressLocked();
+  } while (told_);
 }
 
 Engine::Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,

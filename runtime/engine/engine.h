@@ -101,7 +101,7 @@ class Engine {
   // destination, must stay valid until Flush has returned.
   void Post(const Request& request, const WaitLimit& limit);
 
-  // Post of a put of up to kShortBytes to the slab.
+  // Post of a put of 1 to kShortBytes to the slab.
   void PostShort(Rank peer, uint64_t offset, const void* source, uint64_t length,
                  const WaitLimit& limit);
   static constexpr uint64_t kShortBytes = sizeof(uint64_t);

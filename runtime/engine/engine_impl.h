@@ -264,6 +264,7 @@ class Engine::Impl {
   uint32_t seen_changes_ = 0;   // Of the membership.
   bool any_error_ = false;      // A peer is gone, or errors_ ever got one.
   bool completed_ = false;      // Something was, since waiters were last told.
+  bool told_ = false;           // The last Poll has told of something.
   // While this rank posts, the service thread looks every 1 ms, and posted operations are held
   // back to be handed over together: one doorbell, and one completion, for all. Cleared with
   // the lock held only, so that nothing is held that the thread does not look for.

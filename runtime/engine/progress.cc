@@ -257,6 +257,7 @@ void Engine::Impl::PollEvents() {
     count = transport_->Poll(events_);
     for (const Event& event : std::span(events_, count)) OnEvent(event);
   } while (count == kEvents);
+  told_ = count > 0;
 }
 
 void Engine::Impl::OnEvent(const Event& event) {
@@ -340,6 +341,7 @@ void Engine::Impl::StopHandingOver(Peer& peer, uint32_t index) {
   Slot& slot = ledger_[index];
   slot.all_handed_over = true;
   if (peer.held.slot == &slot) {
+    slot.op = peer.held.ops[0];
     peer.held.slot = nullptr;
     peer.held.open = false;
   }

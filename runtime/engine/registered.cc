@@ -1,4 +1,5 @@
 // Memory of this process that the transport has registered: what lies in it moves straight.
+#include <algorithm>
 #include <utility>
 
 #include "runtime/engine/engine_impl.h"
@@ -53,9 +54,14 @@ void Engine::Impl::Unregister(std::span<const std::byte> memory, Deadline deadli
     if (slot.end == End::kOk) CopyResult(slot);
     slot.destination = nullptr;
   }
-  std::erase_if(registered_, [&](const Registered& registered) {
+  const auto found = std::ranges::find_if(registered_, [&](const Registered& registered) {
     return registered.memory.bytes.data() == memory.data();
   });
+  if (found == registered_.end()) return;
+  // Ends without the lock: to unpin takes long.
+  const Registered last = std::move(*found);
+  registered_.erase(found);
+  lock.unlock();
 }
 
 void Engine::Impl::CutOff(uint32_t index) {

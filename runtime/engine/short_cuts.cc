@@ -88,6 +88,7 @@ uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
 
 [[gnu::always_inline]] inline bool Engine::Impl::Hold(Rank rank, uint64_t offset,
                                                       const void* source, uint64_t length) {
+  if (!may_hold_.load(std::memory_order_relaxed)) return false;
   if (rank >= node_.size || peers_[rank] == nullptr) return false;
   Peer& peer = *peers_[rank];
   HeldPuts& held = peer.held;
@@ -118,7 +119,7 @@ void Engine::Impl::Post(const Request& request, const WaitLimit& limit) {
   Lock lock(mutex_);
   if (request.kind == Op::Kind::kPut && request.ride == Ride::kNone &&
       request.segment == Segment::Kind::kSlab && request.length <= kShortBytes &&
-      request.source != nullptr &&
+      request.length > 0 && request.source != nullptr &&
       Hold(request.peer, request.offset, request.source, request.length)) {
     return;
   }
@@ -128,8 +129,9 @@ void Engine::Impl::Post(const Request& request, const WaitLimit& limit) {
 bool Engine::Impl::OpenHeld(Peer& peer) {
   static_assert(kBurst * kShortBytes <= StagingPool::kSmallBytes);
   HeldPuts& held = peer.held;
-  if (!may_hold_ || held.slot != nullptr || peer.state != Peer::State::kConnected || peer.gone ||
-      IsDead(peer.rank) || !Reserve(peer, StagingPool::kSmallBytes, &held.index)) {
+  if (staging_.NextSmall() == nullptr || held.slot != nullptr ||
+      peer.state != Peer::State::kConnected || peer.gone || IsDead(peer.rank) ||
+      !Reserve(peer, StagingPool::kSmallBytes, &held.index)) {
     return false;
   }
   held.slot = &ledger_[held.index];
@@ -144,7 +146,6 @@ bool Engine::Impl::OpenHeld(Peer& peer) {
 
 bool Engine::Impl::PostHeld(Peer& peer) {
   Slot& slot = *peer.held.slot;
-  slot.op = peer.held.ops[0];
   const std::span<Op> ops = std::span(peer.held.ops).first(slot.held).subspan(slot.handed_over);
   ops.front().fenced = slot.fenced && slot.handed_over == 0;
   ops.back().token = ledger_.Token(peer.held.index);

@@ -226,7 +226,7 @@ absl::Status SlowAtomic(const Reach& reach, const AtomicSpec& atomic, void* old)
 
 void SlowPostPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
                  const RideSpec* ride) {
-  if (bytes <= Engine::kShortBytes && ride == nullptr && Reaches(reach, to)) {
+  if (bytes != 0 && bytes <= Engine::kShortBytes && ride == nullptr && Reaches(reach, to)) {
     return reach.runtime->engine().PostShort(RankOf(to), OffsetOf(to), from, bytes,
                                              reach.runtime->LimitOfOperations());
   }

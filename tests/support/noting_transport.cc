@@ -37,6 +37,11 @@ std::vector<TransportNotes::Posted> TransportNotes::posted() const {
   return posted_;
 }
 
+size_t TransportNotes::empty_polls() const {
+  const std::lock_guard lock(mutex_);
+  return empty_polls_;
+}
+
 std::vector<Lane> TransportNotes::abandoned() const {
   const std::lock_guard lock(mutex_);
   return abandoned_;
@@ -90,6 +95,7 @@ size_t NotingTransport::Poll(std::span<Event> events) {
   const std::lock_guard lock(notes_.mutex_);
   std::deque<Event>& from = notes_.events_;
   const size_t count = std::min(events.size(), from.size());
+  notes_.empty_polls_ += count == 0;
   std::copy_n(from.begin(), count, events.begin());
   from.erase(from.begin(), from.begin() + static_cast<ptrdiff_t>(count));
   return count;

@@ -31,6 +31,8 @@ class TransportNotes {
   void CompleteAtOnce(bool at_once = true) { at_once_ = at_once; }
 
   std::vector<Posted> posted() const;
+  // Polls that told of nothing.
+  size_t empty_polls() const;
   std::vector<Lane> abandoned() const;
 
  private:
@@ -44,6 +46,7 @@ class TransportNotes {
   std::vector<Lane> abandoned_;
   std::deque<Event> events_;
   size_t room_ = SIZE_MAX;
+  size_t empty_polls_ = 0;
   bool at_once_ = false;
 };
 

@@ -69,6 +69,7 @@ class Arrivals {
     return looked_ > 0;
   }
   std::span<const Arrival> Take();
+  bool may_be_more() const { return looked_ == int{kBatch}; }
 
   // --- Sleeping until something arrives. ---
   // Readable then, once Arm was called.

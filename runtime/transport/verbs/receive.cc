@@ -18,7 +18,7 @@ void VerbsTransport::TakeIn() {
       VerbsPeer& peer = *peers_[arrival.from.rank];
       if (peer.any_due()) SendDue(peer);
     }
-  } while (arrivals_->Look());
+  } while (arrivals_->may_be_more() && arrivals_->Look());
 }
 
 void VerbsTransport::OnArrival(VerbsPeer& peer, const Arrivals::Arrival& arrival) {

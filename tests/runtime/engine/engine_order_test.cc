@@ -63,6 +63,17 @@ TEST_F(EngineOrder, AFenceMarksTheNextOperationOfItsLane) {
   EXPECT_TRUE(fenced(2));
 }
 
+// Only such a poll is sure to have taken in what had arrived: a counter that is used again
+// starts behind it.
+TEST_F(EngineOrder, ProgressGoesOnUntilAPollTellsOfNothing) {
+  Post(0, 8);
+  notes_->Complete(0);
+  const size_t before = notes_->empty_polls();
+  engine_->Progress();
+  EXPECT_GT(notes_->empty_polls(), before);
+  EXPECT_TRUE(engine_->Flush(1, Soon()).ok());
+}
+
 TEST_F(EngineOrder, AFenceWaitsForTheOtherLane) {
   Post(0, kLong);
   Post(8, 8);

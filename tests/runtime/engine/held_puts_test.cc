@@ -212,6 +212,27 @@ TEST_F(HeldPuts, ALateFlushLetsThoseThatWereBegunGoOn) {
   EXPECT_EQ(engine_->unsettled().load() & 0x7fffffff, 0u);
 }
 
+// It looks while this rank posts; those that found no room may be there for longer.
+TEST_F(HeldPuts, NothingJoinsThemWhereTheThreadHasStoppedLooking) {
+  notes_.SetRoom(0);
+  Post(0);
+  absl::SleepFor(absl::Milliseconds(100));
+  notes_.SetRoom(SIZE_MAX);
+  Post(1);
+  EXPECT_EQ(offsets(), Range(0, 2));
+  notes_.CompleteAll();
+  EXPECT_TRUE(engine_->Flush(1, Soon()).ok());
+}
+
+TEST_F(HeldPuts, APeerThatGoesBeforeAnyWasTakenIsToldWithThem) {
+  notes_.SetRoom(0);
+  PostHeld(0, 3);
+  node_.authority().MarkDead(1, 9);
+  engine_->Progress();
+  EXPECT_EQ(engine_->unsettled().load() & 0x7fffffff, 0u);
+  EXPECT_TRUE(absl::IsUnavailable(engine_->Flush(1, Soon())));
+}
+
 TEST_F(HeldPuts, APeerThatGoesEndsThem) {
   notes_.SetRoom(1);
   PostHeld(0, 3);
