@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/transport/transport.h"
+#include "tests/support/forwarding_transport.h"
 
 namespace weft {
 
@@ -20,29 +20,16 @@ struct Gate {
   std::atomic<Rank> full_peer = kNobody;
 };
 
-class GateTransport final : public Transport {
+class GateTransport final : public ForwardingTransport {
  public:
   GateTransport(std::unique_ptr<Transport> inner, Gate& gate)
-      : inner_(std::move(inner)), gate_(gate) {}
+      : ForwardingTransport(std::move(inner)), gate_(gate) {}
 
-  const Caps& caps() const override { return inner_->caps(); }
-  absl::StatusOr<std::unique_ptr<Registration>> Register(const Segment& segment) override {
-    return inner_->Register(segment);
-  }
-  std::string Address() const override { return inner_->Address(); }
-  absl::Status Connect(Rank peer, std::string_view address) override {
-    return inner_->Connect(peer, address);
-  }
-  absl::StatusOr<RemoteRegion> Import(Rank peer, std::string_view key) override {
-    return inner_->Import(peer, key);
-  }
-  std::string WhyLost(Rank peer) override { return inner_->WhyLost(peer); }
   void Abandon(Rank peer, Lane lane) override;
 
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(std::mutex& mutex, Deadline deadline) override { inner_->Serve(mutex, deadline); }
 
  private:
   struct Held {
@@ -50,7 +37,6 @@ class GateTransport final : public Transport {
     Op op;
   };
 
-  const std::unique_ptr<Transport> inner_;
   Gate& gate_;
   std::deque<Held> held_;
   std::deque<Event> dropped_;

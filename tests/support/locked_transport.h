@@ -3,27 +3,21 @@
 #ifndef WEFT_TESTS_SUPPORT_LOCKED_TRANSPORT_H_
 #define WEFT_TESTS_SUPPORT_LOCKED_TRANSPORT_H_
 
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "runtime/transport/transport.h"
+#include "tests/support/forwarding_transport.h"
 
 namespace weft {
 
-class LockedTransport final : public Transport {
+class LockedTransport final : public ForwardingTransport {
  public:
-  explicit LockedTransport(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
+  using ForwardingTransport::ForwardingTransport;
 
   // For the ServiceThread.
   std::mutex& mutex() { return mutex_; }
 
-  const Caps& caps() const override { return inner_->caps(); }
-  absl::StatusOr<std::unique_ptr<Registration>> Register(const Segment& segment) override {
-    return inner_->Register(segment);
-  }
   std::string Address() const override {
     const std::lock_guard lock(mutex_);
     return inner_->Address();
@@ -56,11 +50,9 @@ class LockedTransport final : public Transport {
     const std::lock_guard lock(mutex_);
     return inner_->Arm();
   }
-  void Serve(std::mutex& mutex, Deadline deadline) override { inner_->Serve(mutex, deadline); }
 
  private:
   mutable std::mutex mutex_;
-  const std::unique_ptr<Transport> inner_;
 };
 
 }  // namespace weft
