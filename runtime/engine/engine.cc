@@ -56,11 +56,16 @@ bool Engine::Impl::Reserve(Peer& peer, uint64_t staged_bytes, uint32_t* index) {
     if (staged == nullptr) return false;
     ++buffers;
   }
-  ++usage.slots;
-  *index = ledger_.Allocate();
-  ledger_[*index].staged = staged;
-  UpdateUnsettled();
+  *index = TakeSlot(peer, staged);
   return true;
+}
+
+uint32_t Engine::Impl::TakeSlot(Peer& peer, std::byte* staged) {
+  ++peer.usage.slots;
+  const uint32_t index = ledger_.Allocate();
+  ledger_[index].staged = staged;
+  UpdateUnsettled();
+  return index;
 }
 
 void Engine::Impl::Fill(Slot& slot, Peer& peer, const Request& request) {
@@ -248,9 +253,8 @@ void Engine::Impl::Progress() {
   Lock lock(mutex_);
   // A poll that finds nothing has taken in all that had arrived before; one that tells of
   // completions may not have looked.
-  do {
-    ProgressLocked();
-  } while (told_);
+  while (ProgressLocked()) {
+  }
 }
 
 Engine::Engine(std::unique_ptr<Transport> transport, const NodeView& node, Directory directory,

@@ -71,7 +71,6 @@ class Engine::Impl {
   // completion. The slot's buffer holds their values.
   struct HeldPuts {
     Slot* slot = nullptr;  // Null: there are none.
-    uint32_t index = 0;    // The slot's.
     bool open = false;     // More may follow: no fence has come, and nothing was handed over.
     Op ops[kBurst];
   };
@@ -122,6 +121,8 @@ class Engine::Impl {
   uint64_t StagedBytes(const Request& request) const {
     return NeedsStaging(request) ? request.length : 0;
   }
+  // Reserve's end: the slot, with that memory.
+  uint32_t TakeSlot(Peer& peer, std::byte* staged);
   // The slot's place among the peer's operations.
   void Number(Slot& slot, Peer& peer, Lane lane);
   void Fill(Slot& slot, Peer& peer, const Request& request);
@@ -139,8 +140,8 @@ class Engine::Impl {
   bool Hold(Rank rank, uint64_t offset, const void* source, uint64_t length);
   // Begins to hold puts to that peer; false: it cannot be.
   bool OpenHeld(Peer& peer);
-  // Hands them over; false: not all.
-  bool PostHeld(Peer& peer);
+  // Hands those with the slot `index` over; false: not all.
+  bool PostHeld(Peer& peer, uint32_t index);
 
   // --- connect.cc ---
   Peer& PeerOf(Rank rank) { return peers_[rank] != nullptr ? *peers_[rank] : AddPeer(rank); }
@@ -191,7 +192,9 @@ class Engine::Impl {
   bool SendHeld();
   // When the transport wants to be polled next.
   Deadline NextPoll();
-  void ProgressLocked();
+  // Whether the last poll told of something: only one that does not is sure to have taken in all
+  // that had arrived before.
+  bool ProgressLocked();
   // Hand over what may start; whether the transport took any of it.
   bool PostBacklog();
   bool PostPeer(Peer& peer);
@@ -207,7 +210,7 @@ class Engine::Impl {
   void FreePiece(uint32_t index);
   // An emulated atomic has another step to take.
   void HandOverAgain(Peer& peer, uint32_t index);
-  void PollEvents();
+  bool PollEvents();
   void OnEvent(const Event& event);
   void OnCompleted(const Event& event);
   void OnMembershipChange();
@@ -264,7 +267,6 @@ class Engine::Impl {
   uint32_t seen_changes_ = 0;   // Of the membership.
   bool any_error_ = false;      // A peer is gone, or errors_ ever got one.
   bool completed_ = false;      // Something was, since waiters were last told.
-  bool told_ = false;           // The last Poll has told of something.
   // While this rank posts, the service thread looks every 1 ms, and posted operations are held
   // back to be handed over together: one doorbell, and one completion, for all. Cleared with
   // the lock held only, so that nothing is held that the thread does not look for.

@@ -91,22 +91,24 @@ Deadline Engine::Impl::NextPoll() {
   return armed.ready ? std::min(armed.at, Deadline::After(kPollPause)) : armed.at;
 }
 
-void Engine::Impl::ProgressLocked() {
+bool Engine::Impl::ProgressLocked() {
   if (node_.membership->changes.load(std::memory_order_acquire) != seen_changes_) {
     OnMembershipChange();
   }
   // Ends with a Post that was refused after the last Poll, so that the transport
   // knows that it has somebody to tell when there is room.
   held_ = 0;
+  bool told;
   do {
-    PollEvents();
+    told = PollEvents();
   } while (!backlog_.empty() && PostBacklog());
-  if (!completed_) return;
+  if (!completed_) return told;
   completed_ = false;
   // Orders what is complete before the look at the bell: its sleepers look under
   // the mutex, after they armed it.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   Ring(node_.control(node_.rank).doorbell);
+  return told;
 }
 
 bool Engine::Impl::PostBacklog() {
@@ -152,7 +154,7 @@ bool Engine::Impl::PostLane(Peer& peer, Lane lane) {
   while (queue.to_post != Ledger::kNone) {
     if (Slot& slot = ledger_[queue.to_post]; slot.held > 0) {
       const uint64_t before = slot.handed_over;
-      const bool all = MayStart(peer, lane, slot) && PostHeld(peer);
+      const bool all = MayStart(peer, lane, slot) && PostHeld(peer, queue.to_post);
       any |= slot.handed_over > before;
       if (!all) break;
       continue;
@@ -251,13 +253,13 @@ uint32_t Engine::Impl::EndPiece(uint32_t index, Event::Result result) {
   return whole;
 }
 
-void Engine::Impl::PollEvents() {
+bool Engine::Impl::PollEvents() {
   size_t count;
   do {
     count = transport_->Poll(events_);
     for (const Event& event : std::span(events_, count)) OnEvent(event);
   } while (count == kEvents);
-  told_ = count > 0;
+  return count > 0;
 }
 
 void Engine::Impl::OnEvent(const Event& event) {

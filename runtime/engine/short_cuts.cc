@@ -57,11 +57,9 @@ inline void CopyShort(void* to, const void* from, uint64_t length) {
 }
 
 uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
-  ++peer.usage.slots;
   ++peer.usage.small_buffers;
-  const uint32_t index = ledger_.Allocate();
+  const uint32_t index = TakeSlot(peer, staging_.Allocate(StagingPool::kSmallBytes));
   Slot& slot = ledger_[index];
-  slot.staged = staging_.Allocate(StagingPool::kSmallBytes);
   slot.op = op;
   slot.peer = peer.rank;
   slot.destination = destination;
@@ -70,7 +68,6 @@ uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
   ++slot.under_way;
   ledger_.Append(peer.queue(Lane::kSmall), index);
   StopHandingOver(peer, index);
-  UpdateUnsettled();
   return index;
 }
 
@@ -116,45 +113,45 @@ uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
 }
 
 void Engine::Impl::Post(const Request& request, const WaitLimit& limit) {
-  Lock lock(mutex_);
   if (request.kind == Op::Kind::kPut && request.ride == Ride::kNone &&
-      request.segment == Segment::Kind::kSlab && request.length <= kShortBytes &&
-      request.length > 0 && request.source != nullptr &&
-      Hold(request.peer, request.offset, request.source, request.length)) {
-    return;
+      request.segment == Segment::Kind::kSlab && request.source != nullptr && request.length > 0 &&
+      request.length <= kShortBytes) {
+    return PostShort(request.peer, request.offset, request.source, request.length, limit);
   }
+  Lock lock(mutex_);
   PostLocked(lock, request, limit);
 }
 
 bool Engine::Impl::OpenHeld(Peer& peer) {
   static_assert(kBurst * kShortBytes <= StagingPool::kSmallBytes);
   HeldPuts& held = peer.held;
+  uint32_t index;
   if (staging_.NextSmall() == nullptr || held.slot != nullptr ||
       peer.state != Peer::State::kConnected || peer.gone || IsDead(peer.rank) ||
-      !Reserve(peer, StagingPool::kSmallBytes, &held.index)) {
+      !Reserve(peer, StagingPool::kSmallBytes, &index)) {
     return false;
   }
-  held.slot = &ledger_[held.index];
+  held.slot = &ledger_[index];
   held.open = true;
   held.slot->peer = peer.rank;
   held.slot->posted = true;
   Number(*held.slot, peer, Lane::kSmall);
-  ledger_.Append(peer.queue(Lane::kSmall), held.index);
+  ledger_.Append(peer.queue(Lane::kSmall), index);
   AddToBacklog(peer);
   return true;
 }
 
-bool Engine::Impl::PostHeld(Peer& peer) {
-  Slot& slot = *peer.held.slot;
+bool Engine::Impl::PostHeld(Peer& peer, uint32_t index) {
+  Slot& slot = ledger_[index];
   const std::span<Op> ops = std::span(peer.held.ops).first(slot.held).subspan(slot.handed_over);
   ops.front().fenced = slot.fenced && slot.handed_over == 0;
-  ops.back().token = ledger_.Token(peer.held.index);
+  ops.back().token = ledger_.Token(index);
   slot.handed_over += transport_->Post(peer.rank, ops);
   if (slot.handed_over > 0) peer.held.open = false;
   ops.back().token = 0;
   if (slot.handed_over < slot.held) return false;
   ++slot.under_way;
-  StopHandingOver(peer, peer.held.index);
+  StopHandingOver(peer, index);
   return true;
 }
 

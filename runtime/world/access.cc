@@ -78,6 +78,12 @@ absl::Status AddRide(const Runtime& runtime, const RideSpec& ride, Engine::Reque
   return absl::OkStatus();
 }
 
+absl::Status Misaligned(const AtomicSpec& atomic) {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "an atomic of %u bytes at offset %u of rank %u: the address must be a multiple of its size",
+      atomic.bytes, OffsetOf(atomic.at), RankOf(atomic.at)));
+}
+
 Op::Kind KindOf(AtomicKind kind) {
   static constexpr Op::Kind kKinds[] = {
       Op::Kind::kFetchAdd, Op::Kind::kCompareSwap, Op::Kind::kSwap, Op::Kind::kFetch,
@@ -85,51 +91,33 @@ Op::Kind KindOf(AtomicKind kind) {
   return kKinds[static_cast<size_t>(kind)];  // In the order of AtomicKind.
 }
 
-// These fill a request that was aimed; `atomic` is aligned.
-inline void FillPut(Engine::Request& request, const void* from, size_t bytes) {
+// These fill an empty request, or say what is wrong.
+[[gnu::always_inline]] inline absl::Status MakePut(const Reach& reach, uint64_t to,
+                                                   const void* from, size_t bytes,
+                                                   const RideSpec* ride, Engine::Request& request) {
+  if (!Aim(reach, to, request)) return WhyNot(reach, to);
   request.kind = Op::Kind::kPut;
   request.source = from;
   request.length = bytes;
+  return ride == nullptr ? absl::OkStatus() : AddRide(*reach.runtime, *ride, request);
 }
-inline void FillGet(Engine::Request& request, void* to, size_t bytes) {
+[[gnu::always_inline]] inline absl::Status MakeGet(const Reach& reach, void* to, uint64_t from,
+                                                   size_t bytes, Engine::Request& request) {
+  if (!Aim(reach, from, request)) return WhyNot(reach, from);
   request.kind = Op::Kind::kGet;
   request.destination = to;
   request.length = bytes;
+  return absl::OkStatus();
 }
-inline void FillAtomic(Engine::Request& request, const AtomicSpec& atomic, void* old) {
+[[gnu::always_inline]] inline absl::Status MakeAtomic(const Reach& reach, const AtomicSpec& atomic,
+                                                      void* old, Engine::Request& request) {
+  if (!Aim(reach, atomic.at, request)) return WhyNot(reach, atomic.at);
+  if ((OffsetOf(atomic.at) & (atomic.bytes - 1)) != 0) return Misaligned(atomic);
   request.kind = KindOf(atomic.kind);
   request.destination = old;
   request.length = atomic.bytes;
   request.operand = atomic.operand;
   request.compare = atomic.compare;
-}
-inline bool IsAligned(const AtomicSpec& atomic) {
-  return (OffsetOf(atomic.at) & (atomic.bytes - 1)) == 0;
-}
-absl::Status Misaligned(const AtomicSpec& atomic) {
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "an atomic of %u bytes at offset %u of rank %u: the address must be a multiple of its size",
-      atomic.bytes, OffsetOf(atomic.at), RankOf(atomic.at)));
-}
-
-// These fill an empty request, or say what is wrong.
-absl::Status MakePut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
-                     const RideSpec* ride, Engine::Request& request) {
-  if (!Aim(reach, to, request)) return WhyNot(reach, to);
-  FillPut(request, from, bytes);
-  return ride == nullptr ? absl::OkStatus() : AddRide(*reach.runtime, *ride, request);
-}
-absl::Status MakeGet(const Reach& reach, void* to, uint64_t from, size_t bytes,
-                     Engine::Request& request) {
-  if (!Aim(reach, from, request)) return WhyNot(reach, from);
-  FillGet(request, to, bytes);
-  return absl::OkStatus();
-}
-absl::Status MakeAtomic(const Reach& reach, const AtomicSpec& atomic, void* old,
-                        Engine::Request& request) {
-  if (!Aim(reach, atomic.at, request)) return WhyNot(reach, atomic.at);
-  if (!IsAligned(atomic)) return Misaligned(atomic);
-  FillAtomic(request, atomic, old);
   return absl::OkStatus();
 }
 
@@ -202,25 +190,17 @@ Engine::Handle HandleOf(uint64_t bits) {
 absl::Status SlowPut(const Reach& reach, uint64_t to, const void* from, size_t bytes,
                      const RideSpec* ride) {
   Engine::Request request;
-  if (ride != nullptr) {
-    if (absl::Status made = MakePut(reach, to, from, bytes, ride, request); !made.ok()) return made;
-    return Run(reach, request);
-  }
-  if (!Aim(reach, to, request)) return WhyNot(reach, to);
-  FillPut(request, from, bytes);
+  if (absl::Status made = MakePut(reach, to, from, bytes, ride, request); !made.ok()) return made;
   return Run(reach, request);
 }
 absl::Status SlowGet(const Reach& reach, void* to, uint64_t from, size_t bytes) {
   Engine::Request request;
-  if (!Aim(reach, from, request)) return WhyNot(reach, from);
-  FillGet(request, to, bytes);
+  if (absl::Status made = MakeGet(reach, to, from, bytes, request); !made.ok()) return made;
   return Run(reach, request);
 }
 absl::Status SlowAtomic(const Reach& reach, const AtomicSpec& atomic, void* old) {
   Engine::Request request;
-  if (!Aim(reach, atomic.at, request)) return WhyNot(reach, atomic.at);
-  if (!IsAligned(atomic)) return Misaligned(atomic);
-  FillAtomic(request, atomic, old);
+  if (absl::Status made = MakeAtomic(reach, atomic, old, request); !made.ok()) return made;
   return Run(reach, request);
 }
 

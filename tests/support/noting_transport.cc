@@ -42,6 +42,11 @@ size_t TransportNotes::empty_polls() const {
   return empty_polls_;
 }
 
+size_t TransportNotes::idle_serves() const {
+  const std::lock_guard lock(mutex_);
+  return idle_serves_;
+}
+
 std::vector<Lane> TransportNotes::abandoned() const {
   const std::lock_guard lock(mutex_);
   return abandoned_;
@@ -102,6 +107,11 @@ size_t NotingTransport::Poll(std::span<Event> events) {
 }
 
 void NotingTransport::Serve(std::mutex&, Deadline deadline) {
+  if (absl::Nanoseconds(deadline.RemainingNanos()) > absl::Milliseconds(5)) {
+    const std::lock_guard lock(notes_.mutex_);
+    ++notes_.idle_serves_;
+  }
+  // There is nothing to serve.
   absl::SleepFor(absl::Nanoseconds(deadline.RemainingNanos()));
 }
 

@@ -59,9 +59,7 @@ void FaultTransport::Drop(Peer& peer, Lane lane) {
   inner_->Abandon(peer.rank, lane);
   peer.down |= lane == Lane::kSmall;
   for (Entry& entry : peer.entries) {
-    const bool under_way =
-        entry.state == Entry::State::kWaiting || entry.state == Entry::State::kMoving;
-    if (!under_way || (lane == Lane::kBulk && entry.op.lane != Lane::kBulk)) continue;
+    if (!entry.undone() || (lane == Lane::kBulk && entry.op.lane != Lane::kBulk)) continue;
     ++entry.generation;
     entry.result = Event::Result::kPeerDown;
     End(peer, entry);
@@ -78,9 +76,7 @@ int64_t FaultTransport::Delay() {
 uint64_t FaultTransport::OldestUndone(const Peer& peer, Lane lane) const {
   uint64_t oldest = UINT64_MAX;
   for (const Entry& entry : peer.entries) {
-    const bool undone =
-        entry.state == Entry::State::kWaiting || entry.state == Entry::State::kMoving;
-    if (undone && entry.op.lane == lane) oldest = std::min(oldest, entry.sequence);
+    if (entry.undone() && entry.op.lane == lane) oldest = std::min(oldest, entry.sequence);
   }
   return oldest;
 }
@@ -205,9 +201,7 @@ void FaultTransport::End(Peer& peer, Entry& entry) {
 
 bool FaultTransport::AwaitsEarlier(const Peer& peer, const Entry& entry) const {
   return std::ranges::any_of(peer.entries, [&](const Entry& other) {
-    const bool undone =
-        other.state == Entry::State::kWaiting || other.state == Entry::State::kMoving;
-    return undone && other.op.token == 0 && other.op.lane == entry.op.lane &&
+    return other.undone() && other.op.token == 0 && other.op.lane == entry.op.lane &&
            other.sequence < entry.sequence;
   });
 }

@@ -49,6 +49,9 @@ class FaultTransport final : public Transport {
       kMoving,   // The inner transport has all of it.
       kDone,     // Its event is yet to be told.
     };
+    // Its data are not all there.
+    bool undone() const { return state == State::kWaiting || state == State::kMoving; }
+
     Op op;
     State state = State::kFree;
     Event::Result result = Event::Result::kOk;

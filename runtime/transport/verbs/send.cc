@@ -19,11 +19,36 @@ Event::Result ResultOf(const ibv_wc& completion) {
   }
 }
 
+// Of the next request on the lane, by which its completion tells of it: VerbsTransport::OnSent.
+uint64_t RequestId(Rank peer, Lane lane, const SendQueue& queue) {
+  return uint64_t{peer << 1 | static_cast<uint32_t>(lane)} << 32 | queue.next();
+}
+
 }  // namespace
 
+inline Event::Result VerbsTransport::Check(const VerbsPeer& peer, const Op& op) const {
+  if (peer.state != VerbsPeer::State::kConnected) return Event::Result::kPeerDown;
+  if (op.region == nullptr || op.length > UINT32_MAX || !GoodAddress(op)) {
+    return Event::Result::kBadAddress;
+  }
+  return CarriesOut(caps_.atomics, op.kind, op.length) ? Event::Result::kOk
+                                                       : Event::Result::kInternal;
+}
+
+inline bool VerbsTransport::HasRoomForPlain(const VerbsPeer::LaneEnd& end, uint32_t chained) const {
+  return end.open && !dialect_.proves && end.queue.room() > 0 &&
+         under_way_ + chained < max_under_way_ && tokens_ < kMaxTokens;
+}
+
+[[gnu::always_inline]] inline bool VerbsTransport::IsPlain(const VerbsPeer& peer, Lane lane,
+                                                           const Op& op) const {
+  return op.ride == Ride::kNone && op.lane == lane && !op.fenced &&
+         Check(peer, op) == Event::Result::kOk && !(IsAtomic(op.kind) && dialect_.messages);
+}
+
 [[gnu::always_inline]] inline void VerbsTransport::PostPlain(VerbsPeer& peer, Lane lane,
-                                                             VerbsPeer::LaneEnd& end,
                                                              const Op& op) {
+  VerbsPeer::LaneEnd& end = peer.lane(lane);
   ibv_send_wr request;
   ibv_sge piece;
   ibv_send_wr* refused = nullptr;
@@ -43,25 +68,21 @@ size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
   if (rank >= node_.size || ops.empty()) return 0;
   VerbsPeer& peer = *peers_[rank];
   const Lane lane = ops[0].lane;
-  VerbsPeer::LaneEnd& end = peer.lane(lane);
-  const bool may_be_plain =
-      peer.state == VerbsPeer::State::kConnected && end.open && !dialect_.proves;
-  if (may_be_plain && ops.size() == 1 && end.queue.room() > 0 && under_way_ < max_under_way_ &&
-      tokens_ < kMaxTokens && IsPlain(ops[0], lane)) [[likely]] {
-    PostPlain(peer, lane, end, ops[0]);
+  if (ops.size() == 1 && HasRoomForPlain(peer.lane(lane), 0) && IsPlain(peer, lane, ops[0]))
+      [[likely]] {
+    PostPlain(peer, lane, ops[0]);
     return 1;
   }
-  return PostMany(peer, lane, ops, may_be_plain);
+  return PostMany(peer, lane, ops);
 }
 
-size_t VerbsTransport::PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops,
-                                bool may_be_plain) {
+size_t VerbsTransport::PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops) {
   VerbsPeer::LaneEnd& end = peer.lane(lane);
   WorkChain chain(setup_, RequestId(peer.rank, lane, end.queue), peer.credits);
-  // What holds for all of them is looked at once.
-  const size_t most = may_be_plain ? std::min(ops.size(), size_t{MostPlain(end.queue)}) : 0;
   size_t taken = 0;
-  for (; taken < most && IsPlain(ops[taken], lane); ++taken) {
+  for (; taken < ops.size() && !chain.full() && HasRoomForPlain(end, chain.size()) &&
+         IsPlain(peer, lane, ops[taken]);
+       ++taken) {
     chain.AddPlain(ops[taken]);
     if (const uint64_t token = ops[taken].token; token == 0) {
       end.queue.Push(1);
@@ -113,7 +134,18 @@ std::atomic<uint64_t>& VerbsTransport::CreditWord(Rank peer, Lane lane) const {
   return words[peer * 2 + static_cast<size_t>(lane)];
 }
 
-bool VerbsTransport::MayStartOther(VerbsPeer& peer, const Op& op) {
+bool VerbsTransport::IsRequest(const Op& op) const {
+  return dialect_.messages &&
+         (IsAtomic(op.kind) || op.ride == Ride::kSetSignal || op.ride == Ride::kAddSignal);
+}
+
+bool VerbsTransport::HasRoom(const SendQueue& queue, size_t chained, size_t requests) const {
+  // What is chained is in the queue, but not yet under way. And one that proves.
+  requests += dialect_.proves;
+  return queue.room() >= requests && max_under_way_ - under_way_ >= chained + requests;
+}
+
+bool VerbsTransport::MayStart(VerbsPeer& peer, const Op& op) {
   VerbsPeer::LaneEnd& lane = peer.lane(op.lane);
   if (op.fenced && !MayStartBehind(peer, lane)) return false;
   if (IsRequest(op)) {
@@ -145,6 +177,17 @@ bool VerbsTransport::SendOurs(VerbsPeer& peer, size_t requests,
   add(chain);
   queue.Push(static_cast<uint32_t>(requests));
   return PostChain(peer, Lane::kSmall, chain);
+}
+
+bool VerbsTransport::PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain) {
+  SendQueue& queue = peer.lane(lane).queue;
+  if (chain.Prove()) queue.Push(1);
+  ibv_send_wr* refused = nullptr;
+  under_way_ += chain.size();
+  ibv_send_wr* const first = chain.Close();
+  if (device_->library().post_send(queue.pair().get(), first, &refused) == 0) return true;
+  OnRefused(peer, lane, refused);
+  return false;
 }
 
 void VerbsTransport::OnRefused(VerbsPeer& peer, Lane lane, const ibv_send_wr* refused) {

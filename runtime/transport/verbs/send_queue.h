@@ -30,11 +30,10 @@ class SendQueue {
   };
 
   // Without a queue pair, until Renew. Depth: a power of two.
-  explicit SendQueue(uint32_t depth)
-      : depth_(depth), mask_(depth - 1), marks_(std::make_unique<Mark[]>(depth)) {}
+  explicit SendQueue(uint32_t depth) : mask_(depth - 1), marks_(std::make_unique<Mark[]>(depth)) {}
 
   QueuePair& pair() { return pair_; }
-  uint32_t room() const { return depth_ - under_way(); }
+  uint32_t room() const { return mask_ + 1 - under_way(); }
   uint32_t under_way() const { return tail_ - head_; }
 
   // The position of the next request, which is part of its completion.
@@ -85,8 +84,7 @@ class SendQueue {
   Mark& mark(uint32_t index) { return marks_[index & mask_]; }
 
   QueuePair pair_;
-  uint32_t depth_;
-  uint32_t mask_;
+  uint32_t mask_;  // The depth less 1.
   std::unique_ptr<Mark[]> marks_;
   // Of requests, and of marks, counted for ever.
   uint32_t head_ = 0;

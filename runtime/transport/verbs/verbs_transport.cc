@@ -16,9 +16,9 @@ namespace {
 
 constexpr uint32_t kMaxDepth = 256;
 constexpr uint32_t kMinDepth = 64;
-// While somebody polls, the service thread looks this often whether that goes on; or for room,
+// While others look, the service thread sees this often whether that goes on; or for room,
 // while something is due to a peer.
-constexpr absl::Duration kWhilePolled = absl::Milliseconds(1);
+constexpr absl::Duration kWhileOthersLook = absl::Milliseconds(1);
 // Who waits for a connection looks this often what the service thread, which is told at once,
 // has made of it.
 constexpr absl::Duration kWhileConnecting = absl::Milliseconds(1);
@@ -363,11 +363,11 @@ void VerbsTransport::Serve(std::mutex& mutex, Deadline deadline) {
   bool device_tells = false, cm_tells = false;
   while (!deadline.Expired()) {
     const uint64_t looks = looks_.load(std::memory_order_relaxed);
-    const bool polled_by_others = looks != std::exchange(seen_looks_, looks);
+    const bool others_look = looks != std::exchange(seen_looks_, looks);
     bool awaits_room = false, arrivals_tell = false;
     Deadline wake = deadline;
-    // Whoever polls does the rest himself, and need not wait for this thread.
-    if (!polled_by_others || device_tells || cm_tells) {
+    // Whoever looks does the rest himself, and need not wait for this thread.
+    if (!others_look || device_tells || cm_tells) {
       const std::lock_guard lock(mutex);
       // What is due to a peer may wait for room that only completions make.
       if (any_due_) ReapSent();
@@ -375,7 +375,7 @@ void VerbsTransport::Serve(std::mutex& mutex, Deadline deadline) {
       if (connector_ != nullptr && (cm_tells || connector_->busy())) connector_->Step();
       if (connector_ != nullptr) wake = std::min(deadline, connector_->next());
       TakeArrivalsAndAnswer();
-      arrivals_tell = !polled_by_others && !device_lost_;
+      arrivals_tell = !others_look && !device_lost_;
       if (arrivals_tell) {
         arrivals_->Arm();
         TakeArrivals();  // What came in between makes no event.
@@ -389,7 +389,7 @@ void VerbsTransport::Serve(std::mutex& mutex, Deadline deadline) {
         {.fd = connector_ == nullptr ? -1 : connector_->fd(), .events = POLLIN, .revents = 0}};
     const absl::Duration left = absl::Nanoseconds(wake.RemainingNanos());
     const timespec time =
-        absl::ToTimespec(polled_by_others || awaits_room ? std::min(left, kWhilePolled) : left);
+        absl::ToTimespec(others_look || awaits_room ? std::min(left, kWhileOthersLook) : left);
     const bool any = ppoll(wait, std::size(wait), &time, nullptr) > 0;
     device_tells = any && wait[1].revents != 0;
     cm_tells = any && wait[2].revents != 0;

@@ -74,69 +74,27 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   absl::Status CheckAddress(Rank rank, const VerbsAddress& address) const;
 
   // --- send.cc ---
-  // How many plain ones may be posted at a time.
-  size_t MostPlain(const SendQueue& queue) const {
-    const uint32_t room = std::min(queue.room(), max_under_way_ - under_way_);
-    return std::min({room, kMaxTokens - tokens_, WorkChain::kMaxOperations});
-  }
-  // Whether it is good, one request, and waits for nothing; given that nothing is to be proved.
-  [[gnu::always_inline]] bool IsPlain(const Op& op, Lane lane) const {
-    if (op.ride != Ride::kNone || op.lane != lane || op.fenced || op.region == nullptr ||
-        op.length > UINT32_MAX || !InBounds(op.offset, op.length, op.region->length)) {
-      return false;
-    }
-    return !IsAtomic(op.kind) ||
-           (!dialect_.messages && GoodAddress(op) && CarriesOut(caps_.atomics, op.kind, op.length));
-  }
-  // Posts a plain one, for which there is room: all that most posts are.
-  void PostPlain(VerbsPeer& peer, Lane lane, VerbsPeer::LaneEnd& end, const Op& op);
-  // `may_be_plain`: where nothing that holds for all of them speaks against that.
-  size_t PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops, bool may_be_plain);
+  // Whether the lane takes a plain operation now, behind a chain that is not yet posted.
+  bool HasRoomForPlain(const VerbsPeer::LaneEnd& end, uint32_t chained) const;
+  // Whether `op` is good, one request, and waits for nothing, where nothing is to be proved.
+  bool IsPlain(const VerbsPeer& peer, Lane lane, const Op& op) const;
+  // Posts a plain one: all that most posts are.
+  void PostPlain(VerbsPeer& peer, Lane lane, const Op& op);
+  size_t PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops);
   // Adds what may start of `ops`, to the first that may not.
   size_t AddAny(VerbsPeer& peer, Lane lane, std::span<const Op> ops, WorkChain& chain);
   // kOk, or how `op` ends without being started.
-  Event::Result Check(const VerbsPeer& peer, const Op& op) const {
-    if (peer.state != VerbsPeer::State::kConnected) return Event::Result::kPeerDown;
-    if (op.region == nullptr || op.length > UINT32_MAX || !GoodAddress(op)) {
-      return Event::Result::kBadAddress;
-    }
-    return CarriesOut(caps_.atomics, op.kind, op.length) ? Event::Result::kOk
-                                                         : Event::Result::kInternal;
-  }
+  Event::Result Check(const VerbsPeer& peer, const Op& op) const;
   // Whether it is a request to the peer's agent, which replies.
-  bool IsRequest(const Op& op) const {
-    return dialect_.messages &&
-           (IsAtomic(op.kind) || op.ride == Ride::kSetSignal || op.ride == Ride::kAddSignal);
-  }
+  bool IsRequest(const Op& op) const;
   // For `requests` more, behind those of a chain that is not yet posted.
-  bool HasRoom(const SendQueue& queue, size_t chained, size_t requests) const {
-    // What is chained is in the queue, but not yet under way. And one that proves.
-    requests += dialect_.proves;
-    return queue.room() >= requests && max_under_way_ - under_way_ >= chained + requests;
-  }
+  bool HasRoom(const SendQueue& queue, size_t chained, size_t requests) const;
   // Whether no fence, and no lack of credits, holds it up.
-  bool MayStart(VerbsPeer& peer, const Op& op) {
-    const bool plain = op.ride == Ride::kNone && !op.fenced && !dialect_.messages;
-    return plain || MayStartOther(peer, op);
-  }
-  bool MayStartOther(VerbsPeer& peer, const Op& op);
+  bool MayStart(VerbsPeer& peer, const Op& op);
   // Whether a fenced operation may start; where the device does not see to it.
   bool MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const;
-  // That of the next request on the lane, by which its completion tells of it.
-  static uint64_t RequestId(Rank peer, Lane lane, const SendQueue& queue) {
-    return uint64_t{peer << 1 | static_cast<uint32_t>(lane)} << 32 | queue.next();
-  }
   // Posts `chain`, whose requests were pushed already. False: the lane broke.
-  bool PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain) {
-    SendQueue& queue = peer.lane(lane).queue;
-    if (dialect_.proves && chain.Prove()) queue.Push(1);
-    ibv_send_wr* refused = nullptr;
-    under_way_ += chain.size();
-    ibv_send_wr* const first = chain.Close();
-    if (device_->library().post_send(queue.pair().get(), first, &refused) == 0) return true;
-    OnRefused(peer, lane, refused);
-    return false;
-  }
+  bool PostChain(VerbsPeer& peer, Lane lane, WorkChain& chain);
   void OnRefused(VerbsPeer& peer, Lane lane, const ibv_send_wr* refused);
   // Posts the `requests` that `add` makes, on the small lane. False: there is no room, or
   // the lane broke.

@@ -33,10 +33,12 @@ namespace weft {
 
 class WorkChain {
  public:
+  // An operation takes so many at most.
+  static constexpr uint32_t kMostOfOne = 3;
   // And one that proves.
   static constexpr uint32_t kMaxRequests = 48 + 1;
-  // Fit in any case.
-  static constexpr uint32_t kMaxOperations = 45;
+  // Of one request each: so many fit, and one of any kind behind them.
+  static constexpr uint32_t kMaxPlain = kMaxRequests - 1 - kMostOfOne;
 
   // Registered memory: of this process, of a peer.
   struct Local {
@@ -66,7 +68,7 @@ class WorkChain {
   WorkChain& operator=(const WorkChain&) = delete;
 
   // How many requests `op`, which can be carried out, takes.
-  static size_t RequestsOf(const Op& op, const Dialect& dialect) {
+  static uint32_t RequestsOf(const Op& op, const Dialect& dialect) {
     if (op.ride == Ride::kNone) return 1;
     if (dialect.messages) return op.length == 0 ? 1 : 2;
     return op.ride == Ride::kCounter ? 1 : op.ride == Ride::kSetSignal ? 2 : kMostOfOne;
@@ -102,7 +104,7 @@ class WorkChain {
 
   uint32_t size() const { return size_; }
   // Whether not every operation fits any more.
-  bool full() const { return size_ > kMaxOperations; }
+  bool full() const { return size_ > kMaxPlain; }
   // Where the dialect asks for it, closes the chain with a request that the peer's device
   // answers, unless it ends in one; whether it added one.
   bool Prove();
@@ -114,8 +116,6 @@ class WorkChain {
   }
 
  private:
-  static constexpr uint32_t kMostOfOne = 3;
-
   // The request is linked to the one behind it.
   static void Make(uint64_t id, ibv_wr_opcode opcode, const void* at, uint64_t length, uint32_t key,
                    ibv_send_wr& request, ibv_sge& piece) {
