@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/transport/fault/fault_transport.h"
 #include "runtime/transport/shm/shm_transport.h"
+#include "runtime/transport/tcp/tcp_transport.h"
 #include "runtime/transport/verbs/verbs_transport.h"
 #include "runtime/world/settings.h"
 #include "tests/support/served_transport.h"
@@ -47,6 +48,13 @@ bool OverVerbs() {
 
 std::unique_ptr<Transport> OverShm(const NodeView& node) {
   return std::make_unique<ShmTransport>(node);
+}
+
+std::unique_ptr<Transport> OverTcp(const NodeView& node) {
+  auto transport = TcpTransport::Create({.secret = {1}}, node);
+  EXPECT_TRUE(transport.ok()) << transport.status();
+  if (!transport.ok()) throw RankStopped();
+  return *std::move(transport);
 }
 
 std::unique_ptr<Transport> OnDeviceInTurn(const NodeView& node) {
@@ -183,6 +191,10 @@ std::vector<Fabric> BareFabrics() {
   fabrics.push_back({.name = "ServedThreads", .make = [](const NodeView& node) {
                        return std::make_unique<ServedTransport>(OverShm(node));
                      }});
+  for (Fabric& tcp : AsThreadsAndProcesses("Tcp", OverTcp)) {
+    tcp.bare = false;
+    fabrics.push_back(std::move(tcp));
+  }
   return fabrics;
 }
 

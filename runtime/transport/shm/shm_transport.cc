@@ -8,7 +8,7 @@
 #include "runtime/base/doorbell.h"
 #include "runtime/transport/address.h"
 #include "runtime/transport/cpu_atomics.h"
-#include "runtime/transport/shm/move.h"
+#include "runtime/transport/move.h"
 
 namespace weft {
 namespace {

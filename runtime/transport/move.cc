@@ -1,4 +1,4 @@
-#include "runtime/transport/shm/move.h"
+#include "runtime/transport/move.h"
 
 #include <atomic>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Moving bytes within memory that this process can load: plain copies, and single
 // values that are never torn. Any thread.
-#ifndef WEFT_RUNTIME_TRANSPORT_SHM_MOVE_H_
-#define WEFT_RUNTIME_TRANSPORT_SHM_MOVE_H_
+#ifndef WEFT_RUNTIME_TRANSPORT_MOVE_H_
+#define WEFT_RUNTIME_TRANSPORT_MOVE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,4 +14,4 @@ void CopyToShared(std::byte* shared, const void* local, uint64_t length);
 void CopyFromShared(void* local, const std::byte* shared, uint64_t length);
 
 }  // namespace weft
-#endif  // WEFT_RUNTIME_TRANSPORT_SHM_MOVE_H_
+#endif  // WEFT_RUNTIME_TRANSPORT_MOVE_H_
