@@ -62,7 +62,7 @@ absl::Status Runtime::Connect() {
   memory_ = *std::move(memory);
   node_ = memory_->view();
 
-  auto reaching = ChooseReaching(settings_, fds->nodes, node_, bootstrap_->secret());
+  auto reaching = ChooseReaching(settings_, fds->nodes, node_, *bootstrap_, deadline);
   if (!reaching.ok()) return reaching.status();
   std::unique_ptr<Transport> transport = std::move(reaching->transport);
   PeerCard card = {.address = transport->Address(), .slab_key = {}, .control_key = {}};

@@ -151,14 +151,22 @@ absl::StatusOr<Settings> ResolveSettings(
     settings.fault_seed = seed;
   }
   if (const char* text = environment("WEFT_TRANSPORTS"); text != nullptr) {
-    settings.use_shm = settings.use_verbs = false;
+    settings.use_shm = settings.use_verbs = settings.use_tcp = false;
     for (const absl::string_view name : absl::StrSplit(text, ',')) {
-      if (name != "shm" && name != "verbs") {
-        return absl::InvalidArgumentError(
-            absl::StrFormat("WEFT_TRANSPORTS=%s: expected shm, verbs, or shm,verbs", text));
+      if (name == "shm") {
+        settings.use_shm = true;
+      } else if (name == "verbs") {
+        settings.use_verbs = true;
+      } else if (name == "tcp") {
+        settings.use_tcp = true;
+      } else {
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "WEFT_TRANSPORTS=%s: expected a list of shm, verbs and tcp, such as shm,tcp", text));
       }
-      (name == "shm" ? settings.use_shm : settings.use_verbs) = true;
     }
+  }
+  if (const char* text = environment("WEFT_INTERFACE"); text != nullptr) {
+    settings.interface = text;
   }
   if (const char* text = environment("WEFT_VERBS_DEVICE"); text != nullptr) {
     settings.verbs.device = text;

@@ -24,8 +24,11 @@ struct Settings {
   // WEFT_TRANSPORTS: those that may be used.
   bool use_shm = true;
   bool use_verbs = true;
+  bool use_tcp = true;
   // WEFT_VERBS_DEVICE, WEFT_ATOMICS, WEFT_VERBS_STRICT_FLUSH, WEFT_VERBS_CONNECT; not the secret.
   VerbsOptions verbs;
+  // WEFT_INTERFACE: where TCP listens; an interface's name, or how its address starts.
+  std::string interface;
 };
 
 // `environment` as getenv. kInvalidArgument names the option or variable and what

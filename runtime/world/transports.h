@@ -7,8 +7,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/base/job_secret.h"
+#include "runtime/base/deadline.h"
 #include "runtime/base/node_view.h"
+#include "runtime/bootstrap/bootstrap.h"
 #include "runtime/transport/transport.h"
 #include "runtime/world/settings.h"
 
@@ -23,10 +24,12 @@ struct Reaching {
   bool inlines_atomics = false;
 };
 
-// `node` must outlive it; by `secret` ranks that meet over a network know each other. Errors say
-// what the machine lacks, and what to do.
+// `node` must outlive it. Collective over the job's ranks where they have a choice: all take RDMA
+// if all can, else TCP; by `bootstrap` they tell each other. Errors say what the machine lacks, and
+// what to do.
 absl::StatusOr<Reaching> ChooseReaching(const Settings& settings, uint32_t nodes,
-                                        const NodeView& node, const JobSecret& secret);
+                                        const NodeView& node, Bootstrap& bootstrap,
+                                        Deadline deadline);
 
 }  // namespace weft
 #endif  // WEFT_RUNTIME_WORLD_TRANSPORTS_H_

@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/transport/tcp/interfaces.h"
 #include "runtime/transport/verbs/pinning.h"
 #include "runtime/world/settings.h"
 #include "runtime/world/variables.h"
@@ -53,6 +55,37 @@ std::string Verbs(const Settings& settings, const absl::StatusOr<std::vector<Ver
   return absl::StrCat("RDMA by ", port->name(), " (", port->reason, ")");
 }
 
+// Over TCP, or why not.
+std::string Tcp(const Settings& settings, Report& report) {
+  const auto interfaces = ListInterfaces();
+  const auto listened = interfaces.ok()
+                            ? ChooseListened(*interfaces, settings.interface, /*one_node=*/false)
+                            : interfaces.status();
+  if (!listened.ok()) {
+    // A machine without a network runs jobs of one node all the same.
+    if (!settings.interface.empty()) report.AddProblem(listened.status().message());
+    return absl::StrCat("cannot: ", listened.status().message());
+  }
+  return absl::StrCat(
+      "TCP by ", absl::StrJoin(*listened, ", ", [](std::string* out, const SocketAddress& address) {
+        out->append(address.ip_text());
+      }));
+}
+
+// What carries operations to where no memory is shared.
+std::string Network(const Settings& settings, const absl::StatusOr<std::vector<VerbsPort>>& ports,
+                    Report& report) {
+  if (!settings.use_verbs && !settings.use_tcp) {
+    return "cannot: WEFT_TRANSPORTS leaves out verbs and tcp";
+  }
+  if (!settings.use_verbs) return Tcp(settings, report);
+  const bool chosen = !settings.verbs.device.empty();
+  const bool needed = chosen || (!settings.use_shm && !settings.use_tcp);
+  const std::string verbs = Verbs(settings, ports, needed, report);
+  if (chosen || !settings.use_tcp || !verbs.starts_with("cannot")) return verbs;
+  return Tcp(settings, report);
+}
+
 }  // namespace
 
 void AddChoice(const absl::StatusOr<std::vector<VerbsPort>>& ports, Report& report) {
@@ -64,11 +97,9 @@ void AddChoice(const absl::StatusOr<std::vector<VerbsPort>>& ports, Report& repo
     report.AddProblem(settings.status().message());
     return;
   }
-  const bool needed = !settings->use_shm || !settings->verbs.device.empty();
-  const std::string verbs = settings->use_verbs ? Verbs(*settings, ports, needed, report)
-                                                : "cannot: WEFT_TRANSPORTS leaves out verbs";
-  choice["within_a_node"] = settings->use_shm ? "shared memory" : verbs;
-  choice["between_nodes"] = verbs;
+  const std::string network = Network(*settings, ports, report);
+  choice["within_a_node"] = settings->use_shm ? "shared memory" : network;
+  choice["between_nodes"] = network;
 }
 
 }  // namespace weft

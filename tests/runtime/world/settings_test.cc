@@ -95,9 +95,10 @@ TEST(Settings, TransportsAreThoseNamed) {
   const auto settings = [](const std::map<std::string, std::string>& variables) {
     return ResolveSettings({}, Environment(variables)).value();
   };
-  EXPECT_TRUE(settings({}).use_shm && settings({}).use_verbs) << "whatever serves";
+  const Settings any = settings({});
+  EXPECT_TRUE(any.use_shm && any.use_verbs && any.use_tcp) << "whatever serves";
   const Settings shm = settings({{"WEFT_TRANSPORTS", "shm"}});
-  EXPECT_TRUE(shm.use_shm && !shm.use_verbs);
+  EXPECT_TRUE(shm.use_shm && !shm.use_verbs && !shm.use_tcp);
   const Settings verbs = settings({{"WEFT_TRANSPORTS", "verbs"},
                                    {"WEFT_VERBS_DEVICE", "rxe0:1"},
                                    {"WEFT_VERBS_CONNECT", "cm"}});
@@ -105,7 +106,10 @@ TEST(Settings, TransportsAreThoseNamed) {
   EXPECT_EQ(verbs.verbs.device, "rxe0:1");
   EXPECT_EQ(verbs.verbs.connect, ConnectChoice::kCm);
   const Settings both = settings({{"WEFT_TRANSPORTS", "verbs,shm"}});
-  EXPECT_TRUE(both.use_shm && both.use_verbs);
+  EXPECT_TRUE(both.use_shm && both.use_verbs && !both.use_tcp);
+  const Settings tcp = settings({{"WEFT_TRANSPORTS", "shm,tcp"}, {"WEFT_INTERFACE", "eth1"}});
+  EXPECT_TRUE(tcp.use_shm && !tcp.use_verbs && tcp.use_tcp);
+  EXPECT_EQ(tcp.interface, "eth1");
 }
 
 // weft-info shows what Variables lists.
