@@ -1,5 +1,6 @@
 // What the ranks of a node share beside their slabs: one control region a rank,
-// which every rank of the node may write, and the membership, which the guard
+// which every rank of the node may write, and those of other nodes through a
+// transport; and the membership, which the guard
 // alone may write. Both are memory of several processes: only lock-free atomics
 // and plain data, no pointers, no constructors that run twice. All zero is the
 // initial state. A wild write into a control region may delay a program; it
@@ -18,9 +19,16 @@ namespace weft {
 
 // Two cache lines: the prefetcher fetches lines in pairs.
 inline constexpr size_t kLineBytes = 128;
-inline constexpr size_t kControlBytes = 64 * 1024;
+// Half for the notification counters, most of the rest for what ranks of several
+// nodes send each other in a collective call: a kilobyte a round, twice.
+inline constexpr size_t kControlBytes = 128 * 1024;
 inline constexpr uint32_t kMaxCounters = 448;
 inline constexpr uint32_t kMaxSymmetricObjects = 4096;
+// So many doublings reach all ranks from one.
+inline constexpr uint32_t kMaxRounds = 16;
+static_assert(uint64_t{1} << kMaxRounds > kMaxRanks);
+// A CallSummary (runtime/sync): two calls, each with its rank, and two bitmaps.
+inline constexpr size_t kCallSummaryWords = 2 * 4 + 2 * kMaxSymmetricObjects / 64;
 
 // Somebody may sleep here; runtime/base/doorbell.h has the protocol.
 struct alignas(kLineBytes) DoorbellLine {
@@ -48,6 +56,21 @@ struct alignas(kLineBytes) CollectiveEntry {
   std::atomic<uint64_t> bitmap[kMaxSymmetricObjects / 64];
 };
 
+// What a rank of another node sends in one round of a collective call: the put of a
+// summary, where one is needed, whose signal is the word.
+struct alignas(kLineBytes) RoundSlot {
+  std::atomic<uint64_t> word;
+  uint64_t summary[kCallSummaryWords];
+};
+
+// The collective calls of a job of several nodes; runtime/sync/job_rendezvous.h has
+// the protocol.
+struct RendezvousLines {
+  // How far the owner has come: written by itself, for those that ask.
+  alignas(kLineBytes) std::atomic<uint64_t> state;
+  RoundSlot rounds[2][kMaxRounds];  // By generation % 2.
+};
+
 struct alignas(kLineBytes) CounterLine {
   std::atomic<uint64_t> arrivals;
 };
@@ -57,6 +80,7 @@ struct ControlRegion {
   NodeBarrierLines barrier;
   CollectiveEntry entries[2];
   CounterLine counters[kMaxCounters];
+  RendezvousLines rendezvous;
 };
 static_assert(sizeof(ControlRegion) <= kControlBytes);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);

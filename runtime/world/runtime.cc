@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/waiter.h"
+#include "runtime/sync/job_rendezvous.h"
+#include "runtime/sync/node_rendezvous.h"
 #include "runtime/world/peer_card.h"
 #include "runtime/world/process.h"
 #include "runtime/world/transports.h"
@@ -103,7 +105,15 @@ absl::Status Runtime::Connect() {
   if (!reaching->inlines || needs_service) {
     progress = {.step = [this] { engine_->Progress(); }, .every_ns = 100'000};
   }
-  agreement_ = std::make_unique<Agreement>(node_, progress);
+  // Where faults are asked for, all goes through the transport.
+  const bool meets_by_transport = fds->nodes > 1 || settings_.fault_seed.has_value();
+  std::unique_ptr<Rendezvous> rendezvous;
+  if (meets_by_transport) {
+    rendezvous = std::make_unique<JobRendezvous>(node_, *engine_, progress);
+  } else {
+    rendezvous = std::make_unique<NodeRendezvous>(node_, progress);
+  }
+  agreement_ = std::make_unique<Agreement>(std::move(rendezvous), rank);
   notifications_ = std::make_unique<NotificationState>(node_, progress);
   const uint64_t symmetric_bytes = settings_.shape.slab_bytes - settings_.shape.local_bytes;
   symmetric_ = std::make_unique<SymmetricHeap>(node_, *agreement_, symmetric_bytes);
