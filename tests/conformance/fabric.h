@@ -55,7 +55,7 @@ std::vector<Fabric> BareFabrics();
 
 // Memory that all ranks of a run share, threads or processes.
 struct Board {
-  static constexpr Rank kMaxRanks = 8;
+  static constexpr Rank kMaxRanks = 16;
   struct Card {
     char bytes[3][512];
     size_t length[3];
