@@ -101,6 +101,9 @@ struct Membership {
   // The wait status (waitpid) of a dead rank; -1 when it is not known.
   alignas(kLineBytes) std::atomic<int32_t> wait_status[kMaxRanks + 1];
 
+  // On which node each rank runs; never changes.
+  alignas(kLineBytes) std::atomic<uint16_t> node[kMaxRanks + 1];
+
   // Indexed by the top 16 bits of a RemotePtr (rank + 1): the address behind that
   // slab, in 8-byte words. 0 for null, and for a dead rank.
   alignas(4096) std::atomic<uint64_t> limit[kMaxRanks + 1];

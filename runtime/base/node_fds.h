@@ -13,7 +13,8 @@ struct NodeFds {
   UniqueFd heap;
   UniqueFd control;
   UniqueFd membership;
-  uint32_t nodes = 1;  // Of the job; the membership's limits cover the slabs of one.
+  // Of the job; the membership's limits cover the slabs of one, and it says where each rank is.
+  uint32_t nodes = 1;
 };
 
 // What every rank of a node must ask for alike.

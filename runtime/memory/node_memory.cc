@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/doorbell.h"
-#include "runtime/base/node_of.h"
 #include "weft/internal/address.h"
 
 namespace weft {
@@ -72,19 +71,29 @@ absl::StatusOr<Mapping> MapShared(const UniqueFd& fd, uint64_t bytes, int protec
 
 }  // namespace
 
-absl::StatusOr<NodeAuthority::NodeMembership> NodeAuthority::MakeMembership() {
+absl::StatusOr<NodeAuthority::NodeMembership> NodeAuthority::MakeMembership(
+    uint32_t node, uint64_t slab_bytes) const {
   auto fd = MakeMemfd("weft-membership", sizeof(Membership));
   if (!fd.ok()) return fd.status();
   auto mapping = MapShared(*fd, sizeof(Membership), PROT_READ | PROT_WRITE, "membership");
   if (!mapping.ok()) return mapping.status();
   absl::Status sealed = Seal(*fd, kFixedSize | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
   if (!sealed.ok()) return sealed;
-  return NodeMembership{*std::move(fd), *std::move(mapping)};
+  NodeMembership made = {*std::move(fd), *std::move(mapping)};
+  Membership& membership = *made;
+  for (Rank r = 0; r < map_.size(); ++r) {
+    if (map_.nodes() > 1) {
+      membership.node[r].store(static_cast<uint16_t>(map_.of(r)), std::memory_order_relaxed);
+    }
+    if (map_.of(r) != node) continue;
+    membership.limit[r + 1].store(internal::EncodeAddress(r, slab_bytes) / 8,
+                                  std::memory_order_relaxed);
+  }
+  return made;
 }
 
 absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape& shape,
                                                     uint32_t nodes) {
-  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (size == 0 || size > kMaxRanks) {
     return absl::InvalidArgumentError(
         absl::StrFormat("a node has 1 to %u ranks, not %u", kMaxRanks, size));
@@ -93,6 +102,18 @@ absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape
     return absl::InvalidArgumentError(
         absl::StrFormat("%u ranks run on 1 to %u nodes, not %u", size, size, nodes));
   }
+  return Make(NodeMap::Blocks(size, nodes), 0, nodes, shape);
+}
+
+absl::StatusOr<NodeAuthority> NodeAuthority::CreateOn(uint32_t node, const NodeMap& map,
+                                                      const MemoryShape& shape) {
+  return Make(map, node, node + 1, shape);
+}
+
+absl::StatusOr<NodeAuthority> NodeAuthority::Make(const NodeMap& map, uint32_t first_node,
+                                                  uint32_t end_node, const MemoryShape& shape) {
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const Rank size = map.size();
   if (shape.slab_bytes == 0 || shape.slab_bytes % page != 0 ||
       shape.slab_bytes > (uint64_t{1} << 47) / size || shape.local_bytes > shape.slab_bytes) {
     return absl::InvalidArgumentError(absl::StrFormat(
@@ -100,8 +121,8 @@ absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape
         "page size %u, and all must fit an address space of 128 TiB",
         shape.slab_bytes, shape.local_bytes, size, page));
   }
-  NodeAuthority authority;
-  authority.size_ = size;
+  NodeAuthority authority(map);
+  authority.first_node_ = first_node;
 
   auto heap = MakeMemfd("weft-heap", size * shape.slab_bytes);
   if (!heap.ok()) return heap.status();
@@ -118,25 +139,20 @@ absl::StatusOr<NodeAuthority> NodeAuthority::Create(Rank size, const MemoryShape
   authority.heap_ = *std::move(heap);
   authority.control_fd_ = *std::move(control);
   authority.control_ = *std::move(control_map);
-  for (uint32_t node = 0; node < nodes; ++node) {
-    auto membership = MakeMembership();
+  for (uint32_t node = first_node; node < end_node; ++node) {
+    auto membership = authority.MakeMembership(node, shape.slab_bytes);
     if (!membership.ok()) return membership.status();
     authority.memberships_.push_back(*std::move(membership));
-  }
-  for (Rank r = 0; r < size; ++r) {
-    Membership& membership = *authority.memberships_[NodeOf(r, size, nodes)];
-    membership.limit[r + 1].store(internal::EncodeAddress(r, shape.slab_bytes) / 8,
-                                  std::memory_order_relaxed);
   }
   return authority;
 }
 
 absl::StatusOr<NodeFds> NodeAuthority::Duplicate(uint32_t node) const {
   NodeFds copy;
-  copy.nodes = static_cast<uint32_t>(memberships_.size());
+  copy.nodes = map_.nodes();
   copy.heap.reset(fcntl(heap_.get(), F_DUPFD_CLOEXEC, 0));
   copy.control.reset(fcntl(control_fd_.get(), F_DUPFD_CLOEXEC, 0));
-  copy.membership.reset(fcntl(memberships_[node].fd.get(), F_DUPFD_CLOEXEC, 0));
+  copy.membership.reset(fcntl(memberships_[node - first_node_].fd.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.heap || !copy.control || !copy.membership) {
     return Failed("cannot duplicate the descriptors of the shared memory", errno);
   }
@@ -163,10 +179,14 @@ void NodeAuthority::Publish(Rank rank, MemberState state,
     (membership.*count).fetch_add(1, std::memory_order_release);
     membership.changes.fetch_add(1, std::memory_order_seq_cst);
   }
-  for (Rank r = 0; r < size_; ++r) {
+  std::vector<bool> node_seen(map_.nodes());
+  for (Rank r = 0; r < map_.size(); ++r) {
+    const uint32_t node = map_.of(r);
+    if (node < first_node_ || node >= first_node_ + memberships_.size()) continue;
     auto& region = *reinterpret_cast<ControlRegion*>(control_.get() + r * kControlBytes);
     RingAlways(region.doorbell);
-    if (r == 0) RingAlways(region.barrier.doorbell);
+    if (!node_seen[node]) RingAlways(region.barrier.doorbell);
+    node_seen[node] = true;
   }
 }
 

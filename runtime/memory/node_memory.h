@@ -2,9 +2,11 @@
 //
 // Three sealed memfds, named nowhere: the heap (all slabs at a fixed stride),
 // the control regions, and the membership, which only its maker can write, and
-// whose limits cover the slabs of one node. They live as long as somebody has them mapped or open,
-// so that nothing is left behind whatever dies. Shrinking is sealed off, so a mapped page never
-// faults with SIGBUS.
+// whose limits cover the slabs of one node. Heap and control regions have room for every rank
+// of the job: a rank is at the same place on each node, and what a node has no rank for is
+// never touched, so that it costs address space alone. They live as long as somebody has them
+// mapped or open, so that nothing is left behind whatever dies. Shrinking is sealed off, so a
+// mapped page never faults with SIGBUS.
 #ifndef WEFT_RUNTIME_MEMORY_NODE_MEMORY_H_
 #define WEFT_RUNTIME_MEMORY_NODE_MEMORY_H_
 
@@ -17,6 +19,7 @@
 #include "runtime/base/control_layout.h"
 #include "runtime/base/mapping.h"
 #include "runtime/base/node_fds.h"
+#include "runtime/base/node_map.h"
 #include "runtime/base/node_view.h"
 #include "weft/rank.h"
 
@@ -30,8 +33,12 @@ class NodeAuthority {
   // ranks are to believe that they run on so many (NodeOf), and reach no slab of another.
   static absl::StatusOr<NodeAuthority> Create(Rank size, const MemoryShape& shape,
                                               uint32_t nodes = 1);
+  // For the ranks of `node` alone, out of those of `map`.
+  static absl::StatusOr<NodeAuthority> CreateOn(uint32_t node, const NodeMap& map,
+                                                const MemoryShape& shape);
 
-  // Descriptors to hand out to the ranks of `node`; the membership's cannot be mapped writable.
+  // Descriptors to hand out to the ranks of `node`, which must be one that this was created
+  // for; the membership's cannot be mapped writable.
   absl::StatusOr<NodeFds> Duplicate(uint32_t node = 0) const;
 
   // Publishes a death or a leave, closes a dead rank's limit, and wakes everybody.
@@ -47,15 +54,18 @@ class NodeAuthority {
     Membership& operator*() const { return *reinterpret_cast<Membership*>(mapping.get()); }
   };
 
-  NodeAuthority() = default;
-  static absl::StatusOr<NodeMembership> MakeMembership();
+  explicit NodeAuthority(const NodeMap& map) : map_(map) {}
+  static absl::StatusOr<NodeAuthority> Make(const NodeMap& map, uint32_t first_node,
+                                            uint32_t end_node, const MemoryShape& shape);
+  absl::StatusOr<NodeMembership> MakeMembership(uint32_t node, uint64_t slab_bytes) const;
   void Publish(Rank rank, MemberState state, std::atomic<uint32_t> Membership::*count);
 
-  Rank size_ = 0;
+  NodeMap map_;
+  uint32_t first_node_ = 0;
   UniqueFd heap_;
   UniqueFd control_fd_;
   Mapping control_;
-  std::vector<NodeMembership> memberships_;  // By node.
+  std::vector<NodeMembership> memberships_;  // Of first_node_ and those after it.
 };
 
 // A rank's side. The mappings last as long as the object.
