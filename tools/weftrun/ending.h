@@ -29,6 +29,8 @@ class Ending {
   void CutShort(int64_t now, int code, std::string line);
 
   bool begun() const { return begun_; }
+  // `code` and `line` below are known; only Explain changes them.
+  bool decided() const { return decided_; }
   // What is due; each step once.
   Step Due(int64_t now);
   // When the next step is.

@@ -18,33 +18,38 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/weftrun/binding.h"
-#include "tools/weftrun/bootstrap_server.h"
 #include "tools/weftrun/ending.h"
 #include "tools/weftrun/event_loop.h"
 #include "tools/weftrun/exit_status.h"
-#include "tools/weftrun/lifeline.h"
+#include "tools/weftrun/frame_stream.h"
+#include "tools/weftrun/job_server.h"
+#include "tools/weftrun/node_server.h"
 #include "tools/weftrun/process_tree.h"
 #include "tools/weftrun/rank_link.h"
 #include "tools/weftrun/rank_list.h"
 #include "tools/weftrun/spawn.h"
+#include "tools/weftrun/uplink.h"
 
 namespace weft {
 namespace {
 
 // Ranks are forked in batches, between which the guard looks at what happens.
-constexpr Rank kBatch = 16;
+constexpr size_t kBatch = 16;
 // So many datagrams of a rank are handled before the others' are; and what a
 // rank has sent before its end, which no socket holds more of.
 constexpr int kTurn = 64;
 constexpr int kLastTurn = 4096;
 
-class Guard final : public BootstrapServer::Outside {
+class Guard final : public NodeServer::Outside {
  public:
   explicit Guard(GuardSetup setup)
       : setup_(std::move(setup)),
-        options_(*setup_.options),
-        server_(options_.ranks, *this, options_.pretended_nodes),
-        ranks_(options_.ranks) {}
+        plan_(*setup_.plan),
+        options_(plan_.options),
+        lifeline_(std::move(setup_.lifeline)),
+        uplink_([this](const Frame& frame) { lifeline_.Send(frame); }),
+        server_(plan_.map, plan_.node, Authority(), *this),
+        ranks_(plan_.map.size()) {}
 
   void Run();
 
@@ -61,12 +66,15 @@ class Guard final : public BootstrapServer::Outside {
     UniqueFd joined_pidfd;
   };
 
+  // The job's: our own, if this is its only host.
+  JobAuthority& Authority();
   // Handles what happens until the deadline or what is due before it.
   void RunOnce(Deadline deadline);
   bool SetUp();
   void StartRanks();
-  bool StartRank(Rank rank);
-  void OnLifeline();
+  bool StartRank(Rank rank, size_t index);
+  void OnLauncher(const Frame& frame);
+  void OnLauncherGone();
   void OnLink(Rank rank);
   void Receive(Rank rank, int limit);
   void OnReaped(pid_t process, int wait_status);
@@ -76,6 +84,8 @@ class Guard final : public BootstrapServer::Outside {
   void SignalRanks(int signal);
   void OnTimeout();
   void KillAll();
+  // Tells the launcher, once, what has decided how the job ends.
+  void ReportFailure();
   void Report();
 
   void CannotStart(std::string why);
@@ -83,22 +93,32 @@ class Guard final : public BootstrapServer::Outside {
   void Narrate(std::string text);
 
   GuardSetup setup_;
+  const NodePlan& plan_;
   const Options& options_;
-  std::string host_;
+  const std::vector<Rank> own_ = plan_.Ranks();
   const std::vector<int> cpus_ = AllowedCpus();
   EventLoop loop_;
+  FrameStream lifeline_;
   UniqueFd child_signals_;
   UniqueFd empty_stdin_;
   SpawnFailures failures_;
-  BootstrapServer server_;
+  Uplink uplink_;
+  std::optional<JobServer> job_;
+  NodeServer server_;
   std::vector<RankState> ranks_;
   std::unordered_map<pid_t, Rank> rank_of_;  // Of the ranks that run.
   Ending ending_;
+  bool failure_reported_ = false;
   Deadline timeout_;
   // The rank whose child failed in its place; its own end may tell more.
   std::optional<Rank> unexplained_;
   std::string not_killed_;
 };
+
+JobAuthority& Guard::Authority() {
+  if (plan_.node) return uplink_;
+  return job_.emplace(plan_.map.size(), plan_.map.nodes(), /*memories=*/1, server_);
+}
 
 void Guard::Run() {
   if (SetUp()) StartRanks();
@@ -111,6 +131,7 @@ void Guard::Run() {
 void Guard::RunOnce(Deadline deadline) {
   loop_.RunOnce(std::min({deadline, ending_.next(), timeout_}));
   if (timeout_.Expired()) OnTimeout();
+  ReportFailure();
   Take(ending_.Due(MonotonicNanos()));
 }
 
@@ -119,14 +140,14 @@ bool Guard::SetUp() {
   prctl(PR_SET_NAME, "weftrun-guard");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   setsid();
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
-  host_ = host;
 
   sigset_t child_ended;
   sigemptyset(&child_ended);
   sigaddset(&child_ended, SIGCHLD);
-  sigprocmask(SIG_SETMASK, &child_ended, nullptr);
+  sigset_t blocked = child_ended;
+  // Writing to a launcher that is dead is an error and no death.
+  sigaddset(&blocked, SIGPIPE);
+  sigprocmask(SIG_SETMASK, &blocked, nullptr);
   child_signals_.reset(signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK));
   empty_stdin_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!child_signals_ || !empty_stdin_ || !failures_.Open()) {
@@ -144,16 +165,18 @@ bool Guard::SetUp() {
     }
     ReapChildren([this](pid_t process, int status) { OnReaped(process, status); });
   });
-  watched.Update(loop_.Add(setup_.lifeline.get(), EPOLLIN, [this](uint32_t) { OnLifeline(); }));
+  watched.Update(lifeline_.Start(
+      loop_, [this](const Frame& frame) { OnLauncher(frame); },
+      [this](const absl::Status&) { OnLauncherGone(); }));
   if (!watched.ok()) CannotStart(std::string(watched.message()));
   if (options_.timeout != absl::InfiniteDuration()) timeout_ = Deadline::After(options_.timeout);
   return watched.ok();
 }
 
 void Guard::StartRanks() {
-  for (Rank rank = 0; rank < options_.ranks && !ending_.begun(); ++rank) {
-    if (!StartRank(rank)) break;
-    if (rank % kBatch == kBatch - 1) RunOnce(Deadline::AtMonotonicNanos(0));
+  for (size_t i = 0; i < own_.size() && !ending_.begun(); ++i) {
+    if (!StartRank(own_[i], i)) break;
+    if (i % kBatch == kBatch - 1) RunOnce(Deadline::AtMonotonicNanos(0));
   }
   // Only the ranks have the ends of their pipes from here on.
   setup_.stdout_pipes.clear();
@@ -162,13 +185,14 @@ void Guard::StartRanks() {
   dup2(empty_stdin_.get(), STDIN_FILENO);
 }
 
-bool Guard::StartRank(Rank rank) {
+bool Guard::StartRank(Rank rank, size_t index) {
   auto [own, theirs] = MakeRankSocket();
   if (!own) {
     CannotStart(absl::StrFormat("cannot make a socket for rank %u: %s", rank, strerror(errno)));
     return false;
   }
   const SpawnContext context = {.options = &options_,
+                                .map = &plan_.map,
                                 .signal_mask = setup_.signal_mask,
                                 .open_files = setup_.open_files,
                                 .failures = failures_.writer()};
@@ -176,20 +200,22 @@ bool Guard::StartRank(Rank rank) {
       Spawn(context, {.rank = rank,
                       .inherits_stdin = options_.stdin_rank == rank,
                       .empty_stdin = empty_stdin_.get(),
-                      .stdout_fd = setup_.stdout_pipes[rank].get(),
-                      .stderr_fd = setup_.stderr_pipes[rank].get(),
+                      .stdout_fd = setup_.stdout_pipes[index].get(),
+                      .stderr_fd = setup_.stderr_pipes[index].get(),
                       .socket = theirs.get(),
-                      .cpus = CpusOf(rank, options_.ranks, options_.binding, cpus_)});
+                      .cpus = CpusOf(static_cast<Rank>(index), static_cast<Rank>(own_.size()),
+                                     options_.binding, cpus_)});
   if (process < 0) {
     CannotStart(absl::StrFormat(
-        "cannot start rank %u of %u: %s%s", rank, options_.ranks, strerror(errno),
+        "cannot start rank %u of %u on %s: %s%s", rank, plan_.map.size(), plan_.host,
+        strerror(errno),
         errno == EAGAIN ? "; raise the limit on processes (ulimit -u, or pids.max of the cgroup), "
                           "or start fewer ranks"
                         : ""));
     return false;
   }
-  setup_.stdout_pipes[rank].reset();
-  setup_.stderr_pipes[rank].reset();
+  setup_.stdout_pipes[index].reset();
+  setup_.stderr_pipes[index].reset();
   ranks_[rank].process = process;
   ranks_[rank].link = RankLink(std::move(own));
   rank_of_[process] = rank;
@@ -256,7 +282,7 @@ void Guard::OnJoinedProcessEnded(Rank rank, pid_t process) {
   loop_.Remove(state.joined_pidfd.get());
   state.joined_pidfd.reset();
   Receive(rank, kLastTurn);
-  if (server_.standing(rank) != BootstrapServer::Standing::kJoined) return;
+  if (server_.standing(rank) != NodeServer::Standing::kJoined) return;
   constexpr char kHow[] = "ended without leaving the job";
   if (!ending_.begun()) unexplained_ = rank;
   ending_.Failed(MonotonicNanos(), 1, absl::StrCat(Name(rank, process), " ", kHow));
@@ -284,13 +310,15 @@ void Guard::OnRankEnded(Rank rank, pid_t process, int wait_status) {
   const auto standing = server_.standing(rank);
   const int64_t now = MonotonicNanos();
   if (const auto failure = failures_.Of(rank)) {
-    how = absl::StrCat("could not start: ", Describe(*failure, options_));
-    ending_.Failed(now, ExitCode(wait_status), Describe(*failure, options_));
+    const std::string why =
+        absl::StrCat(Describe(*failure, options_), plan_.node ? " on " + plan_.host : "");
+    how = absl::StrCat("could not start: ", why);
+    ending_.Failed(now, ExitCode(wait_status), why);
   } else if (wait_status != 0) {
     const std::string line = absl::StrCat(Name(rank, process), " ", how, "; the job was ended");
     if (unexplained_ == rank) ending_.Explain(ExitCode(wait_status), line);
     ending_.RankFailed(now, wait_status, line);
-  } else if (standing == BootstrapServer::Standing::kJoined) {
+  } else if (standing == NodeServer::Standing::kJoined) {
     how = "ended without leaving the job";
     ending_.Failed(now, 1,
                    absl::StrCat(Name(rank, process), " ", how, " (it exited with status 0)"));
@@ -302,24 +330,29 @@ void Guard::OnRankEnded(Rank rank, pid_t process, int wait_status) {
   server_.ReportDeath(rank, wait_status, how);
 }
 
-void Guard::OnLifeline() {
-  while (true) {
-    const LifelineReceived received = ReceiveLifeline(setup_.lifeline.get());
-    if (received.closed) {
-      // Nobody is left to tell: end everything at once.
-      KillAll();
-      _exit(kExitLauncher);
-    }
-    if (!received.message) return;
-    const LifelineMessage& message = *received.message;
-    if (message.type == LifelineMessage::Type::kOutputLost) {
-      ending_.CutShort(MonotonicNanos(), message.number, message.text);
-      continue;
-    }
-    SignalRanks(message.number);
-    if (message.number == SIGUSR1 || message.number == SIGUSR2) continue;
-    ending_.Interrupted(MonotonicNanos(), message.number);
+void Guard::OnLauncher(const Frame& frame) {
+  switch (frame.type) {
+    case Frame::Type::kCutShort:
+      ending_.CutShort(MonotonicNanos(), frame.number, frame.text);
+      break;
+    case Frame::Type::kFailed:
+      failure_reported_ = true;  // Another host's, which decides.
+      ending_.Failed(MonotonicNanos(), frame.number, frame.text);
+      break;
+    case Frame::Type::kSignal:
+      SignalRanks(frame.number);
+      if (frame.number == SIGUSR1 || frame.number == SIGUSR2) break;
+      ending_.Interrupted(MonotonicNanos(), frame.number);
+      break;
+    default:
+      CallNode(frame, plan_.map.size(), server_);
   }
+}
+
+void Guard::OnLauncherGone() {
+  // Nobody is left to tell: end everything at once.
+  KillAll();
+  _exit(kExitLauncher);
 }
 
 void Guard::SignalRanks(int signal) {
@@ -331,13 +364,13 @@ void Guard::SignalRanks(int signal) {
 void Guard::OnTimeout() {
   timeout_ = Deadline();
   RankList running;
-  for (Rank rank = 0; rank < options_.ranks; ++rank) {
+  for (const Rank rank : own_) {
     if (ranks_[rank].process != 0) running.Add(rank);
   }
   ending_.CutShort(
       MonotonicNanos(), kExitTimeout,
       absl::StrFormat("the job did not end within %g s (--timeout): %s on %s still ran",
-                      absl::ToDoubleSeconds(options_.timeout), running.Text(), host_));
+                      absl::ToDoubleSeconds(options_.timeout), running.Text(), plan_.host));
 }
 
 void Guard::Take(Ending::Step step) {
@@ -362,6 +395,13 @@ void Guard::KillAll() {
   }
 }
 
+void Guard::ReportFailure() {
+  if (failure_reported_ || !ending_.decided()) return;
+  failure_reported_ = true;
+  if (!plan_.node) return;  // The verdict will say it, and nobody waits for it.
+  lifeline_.Send({.type = Frame::Type::kFailed, .number = ending_.code(), .text = ending_.line()});
+}
+
 void Guard::Report() {
   std::string line = ending_.line();
   int code = ending_.code();
@@ -370,20 +410,17 @@ void Guard::Report() {
                     "these processes could not be killed:", not_killed_);
     if (code == 0) code = kExitLauncher;
   }
-  SendLifeline(setup_.lifeline.get(),
-               {.type = LifelineMessage::Type::kVerdict, .number = code, .text = line},
-               /*wait=*/true);
+  lifeline_.Send({.type = Frame::Type::kVerdict, .number = code, .text = line});
+  lifeline_.Drain(Deadline());
 }
 
 std::string Guard::Name(Rank rank, pid_t process) const {
-  return absl::StrFormat("rank %u on %s (pid %d)", rank, host_, process);
+  return absl::StrFormat("rank %u on %s (pid %d)", rank, plan_.host, process);
 }
 
 void Guard::Narrate(std::string text) {
   if (!options_.verbose) return;
-  SendLifeline(setup_.lifeline.get(),
-               {.type = LifelineMessage::Type::kNarration, .text = std::move(text)},
-               /*wait=*/false);
+  lifeline_.Send({.type = Frame::Type::kNarration, .text = std::move(text)});
 }
 
 }  // namespace

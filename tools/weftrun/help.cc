@@ -2,7 +2,7 @@
 
 namespace weft {
 
-const char kHelp[] = R"(weftrun: starts the ranks of a Weft job on this machine.
+const char kHelp[] = R"(weftrun: starts the ranks of a Weft job, on this machine or on several.
 
 usage: weftrun -n N [flags] [--] program [arguments]
 
@@ -17,6 +17,21 @@ usage: weftrun -n N [flags] [--] program [arguments]
                        (default: the cpus are dealt out evenly)
   --pretend-nodes K    for tests: the ranks believe that they run on K nodes, the
                        lower ranks on the first; WEFT_NODE says on which
+  --host A,B:2,...     run on these hosts; A:K has room (slots) for K ranks, 1
+                       unless said. Without -n as many ranks as there are slots;
+                       with more, what is over is dealt out in turn
+  --hostfile FILE      likewise, from lines "A" or "A slots=K"; # starts a comment
+  -N, --ppn K          K ranks on each host
+  --map-by slot|node   fill a host before the next (the default), or deal the
+                       ranks out, one to each host in turn
+  --agent CMD          how to run a command on a host, in place of ssh:
+                       CMD HOST COMMAND, with the command as one argument
+  --remote-weftrun FILE
+                       where weftrun is on the other hosts; else it is looked for
+                       where it is here, then on the PATH there
+                       (or the variable WEFT_REMOTE_WEFTRUN)
+  --interface NAME     for traffic between hosts: a network interface, or how its
+                       address begins (sets WEFT_INTERFACE)
   -v                   say on standard error what happens, and when
   --dry-run            print what would be started, and start nothing
   --help               this
@@ -32,6 +47,11 @@ fails, the others have half a second to end, one more after a SIGTERM, and are
 killed then. Nothing of a job outlives weftrun, children in the background
 included.
 
+On several hosts the program, its directory and weftrun itself are at the same
+place on each. Ranks get the variables that -x names, and this shell's WEFT_*.
+A host from which nothing is heard for 3 s is lost, and its ranks are dead: the
+job ends. There the ranks are killed as soon as weftrun is not heard.
+
 exit status:
   0          all ranks ended well
   1..255     that of the rank that failed first, which the last line names
@@ -44,6 +64,7 @@ exit status:
 examples:
   weftrun -n 4 ./program input.txt
   weftrun -n 2 --tag-output -x WEFT_HEAP_BYTES=1073741824 ./program
+  weftrun --host node1:4,node2:4 ./program
   weftrun -n 8 --timeout 60 -- sh -c 'echo rank $WEFT_RANK of $WEFT_SIZE'
 )";
 

@@ -6,11 +6,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,10 +25,13 @@
 #include "runtime/base/unique_fd.h"
 #include "tools/weftrun/event_loop.h"
 #include "tools/weftrun/exit_status.h"
-#include "tools/weftrun/guard.h"
-#include "tools/weftrun/lifeline.h"
+#include "tools/weftrun/fleet.h"
+#include "tools/weftrun/guard_process.h"
+#include "tools/weftrun/host_plans.h"
+#include "tools/weftrun/input_source.h"
 #include "tools/weftrun/process_tree.h"
 #include "tools/weftrun/rank_output.h"
+#include "tools/weftrun/remote_host.h"
 
 namespace weft {
 namespace {
@@ -42,105 +46,114 @@ void OpenStandardStreams() {
   if (fd >= 0) close(fd);
 }
 
+std::vector<std::string> NamesOf(const std::vector<NodePlan>& plans) {
+  std::vector<std::string> names;
+  for (const NodePlan& plan : plans) names.push_back(plan.host);
+  return names;
+}
+
 class Launcher {
  public:
-  explicit Launcher(const Options& options) : options_(options) {}
+  explicit Launcher(const Options& options)
+      : options_(options),
+        plans_(PlanHosts(options)),
+        fleet_(options.placement.map, NamesOf(plans_), /*has_authority=*/plans_[0].node.has_value(),
+               [this](uint32_t host, const Frame& frame) { Send(host, frame); }),
+        remotes_(plans_.size()),
+        output_owed_(plans_.size()) {}
 
   int Run();
 
  private:
   absl::Status Prepare();
-  absl::Status RaiseOpenFiles();
-  absl::Status MakePipes();
   void BlockSignals();
-  absl::Status StartGuard();
-  absl::Status Watch();
+  absl::Status StartHosts();
+  // `input` is not the guard's.
+  absl::Status StartGuard(UniqueFd& input);
+  absl::Status StartRemote(uint32_t host);
+  void ForwardInput(uint32_t host, UniqueFd input);
+  // Waits for what happens, and handles it.
+  void RunOnce();
+
+  void Send(uint32_t host, const Frame& frame);
+  void OnFrame(uint32_t host, const Frame& frame);
+  void OnOutput(int stream, Rank rank, std::string_view text);
+  void OnListen(int stream, bool listen);
   void OnSignals();
-  void OnLifeline();
   void OnGuardEnded(int wait_status);
   void CheckOutput();
+  // Lets hosts whose output is out of the way send on.
+  void ReturnOutput();
+  bool HasRemotes() const { return plans_[0].node.has_value(); }
+  // Which host the rank that reads standard input runs on, if not on this.
+  std::optional<uint32_t> InputHost() const;
+  bool HostsLeft() const;
   int Finish();
 
+  RankOutput& output(int stream) { return *outputs_[stream - 1]; }
+  // Processes that are not below our guard.
+  std::vector<pid_t> Spared() const;
   void Say(const std::string& line);
   void Narrate(const std::string& line);
 
   const Options& options_;
   const int64_t started_ = MonotonicNanos();
   EventLoop loop_;
+  const std::vector<NodePlan> plans_;  // By node.
+  Fleet fleet_;
+  std::optional<uint32_t> here_;  // The node that is this machine.
+  GuardProcess guard_;
+  std::vector<std::unique_ptr<RemoteHost>> remotes_;  // By node; null: this machine, or ended.
+  std::deque<std::unique_ptr<RemoteHost>> ended_;     // Kept while their handlers may run.
+  std::vector<uint64_t> output_owed_;                 // By node: bytes that may come again.
+  std::unique_ptr<InputSource> input_;
   sigset_t signal_mask_;
-  rlimit open_files_;
   UniqueFd signals_;
-  UniqueFd lifeline_;
-  std::vector<UniqueFd> stdout_reads_, stdout_writes_, stderr_reads_, stderr_writes_;
-  std::optional<RankOutput> stdout_, stderr_;
+  std::optional<RankOutput> outputs_[2];  // By stream.
   // Children that this process had before it became weftrun.
   std::vector<pid_t> foreign_;
-  pid_t guard_ = 0;
-  std::optional<LifelineMessage> verdict_;
+  Deadline timeout_;
   bool output_lost_ = false;
   int user_signals_ = 0;  // How many have asked to end.
 };
 
 int Launcher::Run() {
   absl::Status status = Prepare();
-  if (status.ok()) status = StartGuard();
-  if (status.ok()) status = Watch();
+  if (status.ok()) status = StartHosts();
   if (!status.ok()) {
-    // The guard, if there is one already, sees the life-line close.
+    // The guard, if there is one already, sees the life-line close; so does a keeper.
     std::string line = absl::StrCat("weftrun: ", status.message(), "\n");
     StreamWriter writer(STDERR_FILENO);
     writer.Append(line);
     writer.Flush();
     return kExitLauncher;
   }
-  while (guard_ != 0) {
-    loop_.RunOnce(Deadline());
-    CheckOutput();
-  }
+  while (!fleet_.over() || HostsLeft()) RunOnce();
   return Finish();
 }
 
 absl::Status Launcher::Prepare() {
-  if (absl::Status status = RaiseOpenFiles(); !status.ok()) return status;
+  for (uint32_t host = 0; host < plans_.size(); ++host) {
+    if (IsLocal(plans_[host])) here_ = host;
+  }
+  const size_t own_ranks = here_ ? plans_[*here_].Ranks().size() : 0;
+  if (absl::Status raised = guard_.Prepare(own_ranks, HasRemotes() ? plans_.size() * 2 : 0);
+      !raised.ok()) {
+    return raised;
+  }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   siginfo_t any;
   if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) == 0) foreign_ = Descendants({});
   BlockSignals();
-  return MakePipes();
-}
-
-absl::Status Launcher::RaiseOpenFiles() {
-  // Both ends of two pipes a rank, and some of our own.
-  const rlim_t need = options_.ranks * rlim_t{4} + 64;
-  if (getrlimit(RLIMIT_NOFILE, &open_files_) != 0) return absl::InternalError(strerror(errno));
-  if (open_files_.rlim_max < need) {
-    return absl::ResourceExhaustedError(absl::StrFormat(
-        "%d ranks need %d open files, but the limit (ulimit -Hn) is %d: raise it, or start fewer "
-        "ranks",
-        options_.ranks, need, open_files_.rlim_max));
+  if (!signals_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot open a descriptor: ", strerror(errno)));
   }
-  rlimit raised = open_files_;
-  raised.rlim_cur = raised.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &raised);
-  return absl::OkStatus();
-}
-
-absl::Status Launcher::MakePipes() {
-  for (Rank rank = 0; rank < options_.ranks; ++rank) {
-    for (auto [reads, writes] :
-         {std::pair(&stdout_reads_, &stdout_writes_), std::pair(&stderr_reads_, &stderr_writes_)}) {
-      int ends[2];
-      if (pipe2(ends, O_CLOEXEC) != 0) {
-        return absl::ResourceExhaustedError(
-            absl::StrFormat("cannot make a pipe for rank %u: %s", rank, strerror(errno)));
-      }
-      reads->emplace_back(ends[0]);
-      writes->emplace_back(ends[1]);
-      // Each end has its own flags: the rank's stays blocking.
-      fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    }
+  for (int stream : {1, 2}) {
+    outputs_[stream - 1].emplace(options_.tag_output, stream, loop_,
+                                 [this, stream](bool listen) { OnListen(stream, listen); });
   }
-  return absl::OkStatus();
+  return loop_.Add(signals_.get(), EPOLLIN, [this](uint32_t) { OnSignals(); });
 }
 
 void Launcher::BlockSignals() {
@@ -158,58 +171,153 @@ void Launcher::BlockSignals() {
   // from the background does not stop us.
   sigaddset(&blocked, SIGPIPE);
   sigaddset(&blocked, SIGTTOU);
+  // Other hosts would take a launcher that is stopped for lost.
+  if (HasRemotes()) sigaddset(&blocked, SIGTSTP);
   sigprocmask(SIG_BLOCK, &blocked, &signal_mask_);
   signals_.reset(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-absl::Status Launcher::StartGuard() {
-  auto [own, theirs] = MakeLifeline();
-  if (!own || !signals_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot open a descriptor: ", strerror(errno)));
+absl::Status Launcher::StartHosts() {
+  const auto input_host = InputHost();
+  UniqueFd input;
+  if (input_host) input.reset(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  // The guard first: it inherits no agent's pipes then.
+  if (here_) {
+    if (absl::Status status = StartGuard(input); !status.ok()) return status;
   }
-  lifeline_ = std::move(own);
+  for (uint32_t host = 0; host < plans_.size(); ++host) {
+    if (here_ == host) continue;
+    if (absl::Status status = StartRemote(host); !status.ok()) return status;
+  }
+  if (input_host) ForwardInput(*input_host, std::move(input));
+  // An only guard does it by itself, and knows more.
+  if (HasRemotes() && options_.timeout != absl::InfiniteDuration()) {
+    timeout_ = Deadline::After(options_.timeout);
+  }
+  return absl::OkStatus();
+}
+
+std::optional<uint32_t> Launcher::InputHost() const {
+  if (!HasRemotes() || !options_.stdin_rank) return std::nullopt;
+  const uint32_t host = options_.placement.map.of(*options_.stdin_rank);
+  return here_ == host ? std::nullopt : std::optional(host);
+}
+
+absl::Status Launcher::StartGuard(UniqueFd& input) {
   // A rank that read the terminal from the background would take what is typed
   // for the shell: it is in another session, so nothing would stop it.
   const pid_t foreground = tcgetpgrp(STDIN_FILENO);
   const bool withhold_stdin = foreground >= 0 && foreground != getpgrp();
-
-  guard_ = fork();
-  if (guard_ < 0) {
-    return absl::ResourceExhaustedError(absl::StrCat("cannot fork: ", strerror(errno),
-                                                     "; raise the limit on processes (ulimit -u)"));
-  }
-  if (guard_ == 0) {
-    lifeline_.reset();
-    signals_.reset();
-    stdout_reads_.clear();
-    stderr_reads_.clear();
-    RunGuard({.options = &options_,
-              .signal_mask = signal_mask_,
-              .open_files = open_files_,
-              .lifeline = std::move(theirs),
-              .stdout_pipes = std::move(stdout_writes_),
-              .stderr_pipes = std::move(stderr_writes_),
-              .withhold_stdin = withhold_stdin});
-  }
-  stdout_writes_.clear();
-  stderr_writes_.clear();
-  // Whoever writes to our standard input sees when the rank has closed it.
-  const UniqueFd empty(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (empty) dup2(empty.get(), STDIN_FILENO);
-  return absl::OkStatus();
+  const uint32_t host = *here_;
+  absl::Status status =
+      guard_.Start(loop_, plans_[host], signal_mask_, withhold_stdin,
+                   [&] {
+                     signals_.reset();
+                     input.reset();
+                   },
+                   {.on_frame = [this, host](const Frame& frame) { OnFrame(host, frame); },
+                    .on_output = [this](int stream, Rank rank,
+                                        std::string_view text) { OnOutput(stream, rank, text); }});
+  Narrate(absl::StrFormat("process %d starts %d ranks under guard %d", getpid(),
+                          plans_[host].Ranks().size(), guard_.pid()));
+  return status;
 }
 
-absl::Status Launcher::Watch() {
-  stdout_.emplace(std::move(stdout_reads_), options_.tag_output, STDOUT_FILENO);
-  stderr_.emplace(std::move(stderr_reads_), options_.tag_output, STDERR_FILENO);
-  absl::Status status = stdout_->Start(loop_);
-  status.Update(stderr_->Start(loop_));
-  status.Update(loop_.Add(lifeline_.get(), EPOLLIN, [this](uint32_t) { OnLifeline(); }));
-  status.Update(loop_.Add(signals_.get(), EPOLLIN, [this](uint32_t) { OnSignals(); }));
-  Narrate(absl::StrFormat("process %d starts %d ranks under guard %d", getpid(), options_.ranks,
-                          guard_));
+absl::Status Launcher::StartRemote(uint32_t host) {
+  remotes_[host] = std::make_unique<RemoteHost>(
+      plans_[host].host, options_.agent,
+      RemoteHost::Events{.on_frame = [this, host](const Frame& frame) { OnFrame(host, frame); },
+                         .on_ended =
+                             [this, host](std::string_view why) {
+                               if (!fleet_.ended(host))
+                                 Narrate(absl::StrCat(plans_[host].host, ": ", std::string(why)));
+                               fleet_.Lose(host, why);
+                               ended_.push_back(std::move(remotes_[host]));
+                             }});
+  absl::Status status =
+      remotes_[host]->Start(loop_, plans_[host], options_.remote_weftrun, signal_mask_);
+  Narrate(absl::StrFormat("process %d starts %d ranks on %s through agent %d", getpid(),
+                          plans_[host].Ranks().size(), plans_[host].host,
+                          remotes_[host] ? remotes_[host]->agent() : 0));
   return status;
+}
+
+void Launcher::ForwardInput(uint32_t host, UniqueFd input) {
+  const pid_t foreground = tcgetpgrp(input.get());
+  // As in StartGuard.
+  if (foreground >= 0 && foreground != getpgrp()) {
+    Send(host, {.type = Frame::Type::kInput});
+    return;
+  }
+  input_ = std::make_unique<InputSource>(std::move(input), loop_, [this, host](std::string text) {
+    Send(host, {.type = Frame::Type::kInput, .data = std::move(text)});
+  });
+  input_->Start();
+}
+
+void Launcher::RunOnce() {
+  Deadline next = timeout_;
+  for (const auto& remote : remotes_) {
+    if (remote) next = std::min(next, remote->next());
+  }
+  loop_.RunOnce(next);
+  ended_.clear();
+  for (uint32_t host = 0; host < remotes_.size(); ++host) {
+    if (remotes_[host]) remotes_[host]->Tick();
+    if (remotes_[host] && fleet_.decided()) remotes_[host]->GiveUpStart();
+  }
+  ended_.clear();
+  if (timeout_.Expired()) {
+    timeout_ = Deadline();
+    fleet_.TimeOut(options_.timeout);
+  }
+  CheckOutput();
+  ReturnOutput();
+}
+
+void Launcher::Send(uint32_t host, const Frame& frame) {
+  if (here_ == host) {
+    guard_.Send(frame);
+  } else if (remotes_[host]) {
+    remotes_[host]->Send(frame);
+  }
+}
+
+void Launcher::OnFrame(uint32_t host, const Frame& frame) {
+  switch (frame.type) {
+    case Frame::Type::kNarration:
+      Narrate(frame.text);
+      break;
+    case Frame::Type::kHello:
+      Narrate(
+          absl::StrFormat("%s: keeper %d runs on %s", plans_[host].host, frame.number, frame.text));
+      break;
+    case Frame::Type::kOutput:
+      if (frame.first != 1 && frame.first != 2) break;
+      OnOutput(static_cast<int>(frame.first), frame.rank, frame.data);
+      output_owed_[host] += frame.data.size();
+      break;
+    case Frame::Type::kInputTaken:
+      if (input_) input_->Taken(frame.first);
+      break;
+    default:
+      fleet_.Receive(host, frame);
+      if (fleet_.ended(host) && remotes_[host]) remotes_[host]->Release();
+  }
+}
+
+void Launcher::OnOutput(int stream, Rank rank, std::string_view text) {
+  output(stream).Deliver(rank, text);
+}
+
+void Launcher::OnListen(int stream, bool listen) { guard_.Listen(stream, listen); }
+
+void Launcher::ReturnOutput() {
+  if (output(1).full() || output(2).full()) return;
+  for (uint32_t host = 0; host < remotes_.size(); ++host) {
+    const uint64_t bytes = std::exchange(output_owed_[host], 0);
+    if (bytes > 0) Send(host, {.type = Frame::Type::kOutputTaken, .first = bytes});
+  }
 }
 
 void Launcher::OnSignals() {
@@ -217,92 +325,88 @@ void Launcher::OnSignals() {
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) {
-      int status;
-      if (guard_ > 0 && waitpid(guard_, &status, WNOHANG) == guard_) OnGuardEnded(status);
+      if (const auto status = guard_.Reap()) OnGuardEnded(*status);
+      for (auto& remote : remotes_) {
+        if (remote) remote->Reap();
+      }
       continue;
     }
     if (signal != SIGUSR1 && signal != SIGUSR2) ++user_signals_;
     Narrate(absl::StrCat("got ", DescribeSignal(signal)));
     // From the third on a guard that does not answer is not waited for.
-    if (user_signals_ > 2 || guard_ == 0) {
+    if (user_signals_ > 2 || fleet_.over()) {
       KillDescendants(
           foreign_, [](pid_t, int) {}, Deadline::After(absl::Seconds(10)));
       _exit(kExitSignal + signal);
     }
-    SendLifeline(lifeline_.get(), {.type = LifelineMessage::Type::kSignal, .number = signal},
-                 /*wait=*/false);
+    fleet_.Signal(signal);
   }
 }
 
-void Launcher::OnLifeline() {
-  while (true) {
-    LifelineReceived received = ReceiveLifeline(lifeline_.get());
-    if (received.closed) {
-      loop_.Remove(lifeline_.get());
-      return;
-    }
-    if (!received.message) return;
-    if (received.message->type == LifelineMessage::Type::kNarration) {
-      Narrate(received.message->text);
-    } else {
-      verdict_ = std::move(received.message);
-    }
+std::vector<pid_t> Launcher::Spared() const {
+  std::vector<pid_t> spared = foreign_;
+  for (const auto& remote : remotes_) {
+    if (remote && remote->agent() != 0) spared.push_back(remote->agent());
   }
+  return spared;
 }
 
 void Launcher::OnGuardEnded(int wait_status) {
-  guard_ = 0;
-  OnLifeline();
-  if (verdict_) return;
-  // Its ranks die with it; their children are ours now.
+  if (fleet_.ended(*here_)) return;
+  // Its ranks die with it; their children are ours now. Agents that end meanwhile are
+  // noticed by their channels.
   const bool killed = KillDescendants(
-      foreign_, [](pid_t, int) {}, Deadline::After(absl::Seconds(10)));
-  verdict_ = {.type = LifelineMessage::Type::kVerdict,
-              .number = kExitLauncher,
-              .text = absl::StrCat(
-                  "weftrun's guard ", DescribeEnd(wait_status),
-                  killed ? "; the job was ended" : "; some of its processes could not be killed")};
+      Spared(), [](pid_t, int) {}, Deadline::After(absl::Seconds(10)));
+  const std::string how = absl::StrCat("weftrun's guard ", DescribeEnd(wait_status));
+  fleet_.Lose(*here_,
+              killed ? how : absl::StrCat(how, " (some of its processes could not be killed)"));
 }
 
 void Launcher::CheckOutput() {
-  const int error = stdout_->writer().error();
+  const int error = output(1).writer().error();
   if (error == 0 || output_lost_) return;
   output_lost_ = true;
   // Whoever read it has gone: that is usual in a pipeline, and no news.
-  LifelineMessage message = {.type = LifelineMessage::Type::kOutputLost,
-                             .number = kExitSignal + SIGPIPE};
-  if (error != EPIPE) {
-    message.number = kExitLauncher;
-    message.text = absl::StrCat("cannot write standard output: ", strerror(error));
+  if (error == EPIPE) {
+    fleet_.CutShort(kExitSignal + SIGPIPE, "");
+  } else {
+    fleet_.CutShort(kExitLauncher, absl::StrCat("cannot write standard output: ", strerror(error)));
   }
-  SendLifeline(lifeline_.get(), message, /*wait=*/false);
+}
+
+bool Launcher::HostsLeft() const {
+  return guard_.pid() != 0 ||
+         std::ranges::any_of(remotes_, [](const auto& remote) { return remote != nullptr; });
 }
 
 int Launcher::Finish() {
-  stdout_->Finish();
-  stderr_->Finish();
-  if (!verdict_->text.empty()) Say(verdict_->text);
-  Narrate(absl::StrFormat("exits with status %d", verdict_->number));
+  guard_.FinishOutput();
+  if (!fleet_.line().empty()) Say(fleet_.line());
+  const int code = fleet_.code();
+  Narrate(absl::StrFormat("exits with status %d", code));
   // Whoever reads may take their time, unless the user wants to be gone: then
   // only as long as something moves.
-  const bool hurry = user_signals_ > 0 || verdict_->number == kExitTimeout;
-  while (size_t pending = stdout_->writer().pending() + stderr_->writer().pending()) {
+  const bool hurry = user_signals_ > 0 || code == kExitTimeout;
+  const auto pending = [this] {
+    return output(1).writer().pending() + output(2).writer().pending();
+  };
+  while (const size_t before = pending()) {
     loop_.RunOnce(hurry ? Deadline::After(absl::Seconds(1)) : Deadline());
-    if (hurry && stdout_->writer().pending() + stderr_->writer().pending() == pending) break;
+    if (hurry && pending() == before) break;
   }
   // Lost at the very end, when there was no job to end any more.
-  const int error = stdout_->writer().error();
-  if (verdict_->number == 0 && error == EPIPE) return kExitSignal + SIGPIPE;
-  if (verdict_->number == 0 && error != 0) {
+  const int error = output(1).writer().error();
+  if (code == 0 && error == EPIPE) return kExitSignal + SIGPIPE;
+  if (code == 0 && error != 0) {
     Say(absl::StrCat("cannot write standard output: ", strerror(error)));
     return kExitLauncher;
   }
-  return verdict_->number;
+  return code;
 }
 
 void Launcher::Say(const std::string& line) {
-  stderr_->writer().Append(absl::StrCat("weftrun: ", line, "\n"));
-  stderr_->Flush();
+  output(2).writer().Append(absl::StrCat("weftrun: ", line, "\n"));
+  output(2).Flush();
 }
 
 void Launcher::Narrate(const std::string& line) {

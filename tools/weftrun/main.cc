@@ -1,14 +1,17 @@
-// weftrun: starts the ranks of a Weft job on this machine.
+// weftrun: starts the ranks of a Weft job, on this machine or on several.
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "tools/weftrun/exit_status.h"
+#include "tools/weftrun/keeper.h"
 #include "tools/weftrun/launcher.h"
 #include "tools/weftrun/options.h"
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], weft::kKeeperFlag) == 0) return weft::RunKeeper();
   const auto options = weft::ParseOptions(std::vector<std::string>(argv + 1, argv + argc));
   if (!options.ok()) {
     std::fprintf(stderr, "weftrun: %s (see weftrun --help)\n",

@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -105,6 +107,67 @@ absl::Status SetBinding(const std::string& value, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status AddHosts(const std::string& value, Options& options) {
+  auto hosts = ParseHostList(value);
+  if (!hosts.ok()) return hosts.status();
+  options.hosts.insert(options.hosts.end(), hosts->begin(), hosts->end());
+  return absl::OkStatus();
+}
+
+absl::Status AddHostFile(const std::string& value, Options& options) {
+  std::ifstream file(value);
+  if (!file) {
+    return Bad(absl::StrFormat("--hostfile %s: %s; give a file with a host's name on each line",
+                               value, strerror(errno)));
+  }
+  auto hosts = ParseHostFile(value, std::string(std::istreambuf_iterator<char>(file), {}));
+  if (!hosts.ok()) return hosts.status();
+  options.hosts.insert(options.hosts.end(), hosts->begin(), hosts->end());
+  return absl::OkStatus();
+}
+
+absl::Status SetRanksPerHost(const std::string& value, Options& options) {
+  uint32_t ranks;
+  if (!absl::SimpleAtoi(value, &ranks) || ranks == 0 || ranks > kMaxRanks) {
+    return Bad(absl::StrFormat("-N takes the number of ranks on each host, 1 to %d, not \"%s\"",
+                               kMaxRanks, value));
+  }
+  options.ranks_per_host = ranks;
+  return absl::OkStatus();
+}
+
+absl::Status SetMapping(const std::string& value, Options& options) {
+  if (value != "slot" && value != "node") {
+    return Bad(
+        absl::StrCat("--map-by takes slot (fill a host, then the next) or node (deal them "
+                     "out in turn), not \"",
+                     value, "\""));
+  }
+  options.by_node = value == "node";
+  return absl::OkStatus();
+}
+
+absl::Status SetAgent(const std::string& value, Options& options) {
+  if (value.find_first_not_of(' ') == std::string::npos) {
+    return Bad(
+        "--agent takes a command that runs another on a host, as ssh does: it is called "
+        "with the host and the command as its last two arguments");
+  }
+  options.agent = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetRemoteWeftrun(const std::string& value, Options& options) {
+  options.remote_weftrun = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetInterface(const std::string& value, Options& options) {
+  if (value.empty()) return Bad("--interface takes the name of one, or how its address begins");
+  options.environment.emplace_back("WEFT_INTERFACE", value);
+  return absl::OkStatus();
+}
+
 absl::Status SetNodes(const std::string& value, Options& options) {
   if (!absl::SimpleAtoi(value, &options.pretended_nodes) || options.pretended_nodes == 0) {
     return Bad(absl::StrCat("--pretend-nodes takes a number above 0, not \"", value, "\""));
@@ -130,6 +193,15 @@ const std::vector<Flag>& Flags() {
       {"stdin", true, SetStdin},
       {"bind-to", true, SetBinding},
       {"pretend-nodes", true, SetNodes},
+      {"host", true, AddHosts},
+      {"H", true, AddHosts},
+      {"hostfile", true, AddHostFile},
+      {"N", true, SetRanksPerHost},
+      {"ppn", true, SetRanksPerHost},
+      {"map-by", true, SetMapping},
+      {"agent", true, SetAgent},
+      {"remote-weftrun", true, SetRemoteWeftrun},
+      {"interface", true, SetInterface},
       Switch("tag-output", &Options::tag_output),
       Switch("v", &Options::verbose),
       Switch("verbose", &Options::verbose),
@@ -147,18 +219,37 @@ const Flag* FindFlag(const std::string& name) {
   return nullptr;
 }
 
-absl::Status CheckWhole(const Options& options) {
-  if (options.ranks == 0) return Bad("how many ranks? Say so with -n N");
+// Which host each rank runs on, and how many ranks there are where -n does not say.
+absl::Status Place(Options& options) {
+  if (options.hosts.empty() && !options.ranks_per_host) {
+    if (options.ranks == 0) return Bad("how many ranks? Say so with -n N");
+    options.placement = {.hosts = {},
+                         .map = NodeMap::Blocks(options.ranks, options.pretended_nodes)};
+    return absl::OkStatus();
+  }
+  if (options.pretended_nodes > 1) {
+    return Bad("--pretend-nodes is for one host: leave it out, or --host, --hostfile and -N");
+  }
+  auto placement =
+      PlaceRanks(options.hosts, options.ranks, options.ranks_per_host, options.by_node);
+  if (!placement.ok()) return placement.status();
+  options.placement = *std::move(placement);
+  options.ranks = options.placement.map.size();
+  return absl::OkStatus();
+}
+
+absl::Status CheckWhole(Options& options) {
+  if (options.pretended_nodes > options.ranks && options.ranks > 0) {
+    return Bad(absl::StrFormat("--pretend-nodes %u: %d ranks run on at most as many nodes",
+                               options.pretended_nodes, options.ranks));
+  }
+  if (absl::Status placed = Place(options); !placed.ok()) return placed;
   if (options.command.empty()) {
     return Bad("which program? Name it after the flags: weftrun -n 4 ./program");
   }
   if (options.stdin_rank && *options.stdin_rank >= options.ranks) {
     return Bad(absl::StrFormat("--stdin %d: the ranks of this job are 0 to %d", *options.stdin_rank,
                                options.ranks - 1));
-  }
-  if (options.pretended_nodes > options.ranks) {
-    return Bad(absl::StrFormat("--pretend-nodes %u: %d ranks run on at most as many nodes",
-                               options.pretended_nodes, options.ranks));
   }
   return absl::OkStatus();
 }
@@ -167,6 +258,9 @@ absl::Status CheckWhole(const Options& options) {
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
+  if (const char* place = getenv("WEFT_REMOTE_WEFTRUN"); place != nullptr) {
+    options.remote_weftrun = place;
+  }
   size_t at = 0;
   for (; at < arguments.size(); ++at) {
     const std::string& argument = arguments[at];

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "tools/weftrun/hosts.h"
 #include "weft/rank.h"
 
 namespace weft {
@@ -32,11 +33,19 @@ struct Options {
   std::optional<Rank> stdin_rank = 0;  // nullopt: none.
   Binding binding = Binding::kEven;
   uint32_t pretended_nodes = 1;  // The ranks are told that they run on so many.
+  std::vector<Host> hosts;       // As named by --host and --hostfile; none: this machine alone.
+  std::optional<uint32_t> ranks_per_host;
+  bool by_node = false;  // --map-by: neighbours on different hosts.
+  // Shell words that run a command on a host, which they get as two more words.
+  std::string agent = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15";
+  std::string remote_weftrun;  // Where weftrun is on the other hosts; empty: as here, or the PATH.
   bool verbose = false;
   bool dry_run = false;
   bool help = false;  // Then nothing else counts.
 
   std::vector<std::string> command;  // The program and its arguments.
+
+  Placement placement;  // What follows from the above.
 };
 
 // `arguments` without the program's own name. Errors are one line with a cure.

@@ -14,6 +14,7 @@ class RankList {
   // `note` comes behind the rank's number.
   void Add(Rank rank, std::string_view note = "");
 
+  bool empty() const { return count_ == 0; }
   // "rank 3", "ranks 0, 1 and 4 more"
   std::string Text() const;
 

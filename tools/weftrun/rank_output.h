@@ -1,14 +1,12 @@
-// What all ranks write to one of their standard streams, brought together by
-// whole lines, with the rank in front on request. A line longer than 64 KiB may
-// be cut by others' lines. Used by one thread.
+// One of weftrun's standard streams, to which what all ranks write comes by whole
+// lines, with the rank in front on request. Used by one thread.
 #ifndef WEFT_TOOLS_WEFTRUN_RANK_OUTPUT_H_
 #define WEFT_TOOLS_WEFTRUN_RANK_OUTPUT_H_
 
-#include <string>
-#include <vector>
+#include <functional>
+#include <string_view>
+#include <unordered_set>
 
-#include "absl/status/status.h"
-#include "runtime/base/unique_fd.h"
 #include "tools/weftrun/event_loop.h"
 #include "tools/weftrun/stream_writer.h"
 #include "weft/rank.h"
@@ -17,42 +15,28 @@ namespace weft {
 
 class RankOutput {
  public:
-  // `pipes`: one a rank, non-blocking. `stream`: where it all goes.
-  RankOutput(std::vector<UniqueFd> pipes, bool tag, int stream);
+  // `stream`: where it all goes, watched in `loop`, which must outlive this. `listen` is told
+  // when the ranks have to wait for room, and when they need not any more.
+  RankOutput(bool tag, int stream, EventLoop& loop, std::function<void(bool listen)> listen);
 
-  // Watches the pipes and the stream in `loop`, which must outlive this.
-  absl::Status Start(EventLoop& loop);
-
-  // All processes of the job are gone: takes what the pipes still hold, the last
-  // lines without an end too. What the stream does not take stays pending.
-  void Finish();
+  // Of `rank`: whole lines, mostly.
+  void Deliver(Rank rank, std::string_view text);
+  // Whether the ranks have to wait.
+  bool full() const { return full_; }
 
   // For weftrun's own lines.
   StreamWriter& writer() { return writer_; }
-  // Writes what it can; reads on when there is room again. After each Append.
+  // Writes what it can. After each Append.
   void Flush();
 
  private:
-  struct Source {
-    UniqueFd pipe;
-    std::string partial;  // A line without its end.
-    bool at_line_start = true;
-  };
-
-  void Read(Rank rank);
-  void Take(Rank rank, std::string_view text);
-  void Emit(Rank rank, std::string_view line);
-  // Reads from the ranks or, while the stream takes too little, does not.
-  void Listen(bool listen);
-
   const bool tag_;
   StreamWriter writer_;
-  std::vector<Source> sources_;
-  EventLoop* loop_ = nullptr;
-  EventLoop group_;  // The pipes.
-  bool listening_ = false;
+  EventLoop& loop_;
+  const std::function<void(bool)> listen_;
+  std::unordered_set<Rank> within_line_;  // Whose last text had no end of line.
   bool waiting_for_room_ = false;
-  bool finished_ = false;
+  bool full_ = false;
 };
 
 }  // namespace weft

@@ -13,7 +13,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/base/node_of.h"
 #include "tools/weftrun/exit_status.h"
 
 namespace weft {
@@ -39,16 +38,16 @@ void Bind(const std::vector<int>& cpus) {
   CPU_FREE(set);
 }
 
-void SetEnvironment(const Options& options, const SpawnRank& rank) {
+void SetEnvironment(const SpawnContext& context, const SpawnRank& rank) {
+  const Options& options = *context.options;
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   struct stat socket;
   fstat(rank.socket, &socket);
   const std::string place = absl::StrCat("fd=", rank.socket, ",ino=", socket.st_ino);
   setenv("WEFT_BOOTSTRAP", place.c_str(), 1);
   setenv("WEFT_RANK", absl::StrCat(rank.rank).c_str(), 1);
-  setenv("WEFT_SIZE", absl::StrCat(options.ranks).c_str(), 1);
-  const uint32_t node = NodeOf(rank.rank, options.ranks, options.pretended_nodes);
-  setenv("WEFT_NODE", absl::StrCat(node).c_str(), 1);
+  setenv("WEFT_SIZE", absl::StrCat(context.map->size()).c_str(), 1);
+  setenv("WEFT_NODE", absl::StrCat(context.map->of(rank.rank)).c_str(), 1);
 }
 
 [[noreturn]] void RunChild(const SpawnContext& context, const SpawnRank& rank, pid_t guard) {
@@ -62,7 +61,7 @@ void SetEnvironment(const Options& options, const SpawnRank& rank) {
   fcntl(rank.socket, F_SETFD, 0);  // Not close-on-exec.
   setrlimit(RLIMIT_NOFILE, &context.open_files);
   Bind(rank.cpus);
-  SetEnvironment(options, rank);
+  SetEnvironment(context, rank);
   if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) {
     Fail(context, rank.rank, SpawnFailure::Stage::kDirectory, kExitLauncher);
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/node_map.h"
 #include "runtime/base/unique_fd.h"
 #include "tools/weftrun/options.h"
 #include "weft/rank.h"
@@ -46,6 +47,7 @@ class SpawnFailures {
 // What is the same for all ranks.
 struct SpawnContext {
   const Options* options;
+  const NodeMap* map;
   sigset_t signal_mask;  // The one that weftrun was started with,
   rlimit open_files;     // and its limit on open files.
   int failures;          // SpawnFailures::writer()

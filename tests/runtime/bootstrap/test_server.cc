@@ -8,7 +8,11 @@
 namespace weft {
 
 TestServer::TestServer(Rank size)
-    : server_(size, *this), links_(size), sockets_(size), stop_(eventfd(0, EFD_CLOEXEC)) {
+    : job_(size, /*nodes=*/1, /*memories=*/1, server_),
+      server_(NodeMap::Blocks(size, 1), std::nullopt, job_, *this),
+      links_(size),
+      sockets_(size),
+      stop_(eventfd(0, EFD_CLOEXEC)) {
   for (Rank rank = 0; rank < size; ++rank) {
     auto [own, theirs] = MakeRankSocket();
     links_[rank] = RankLink(std::move(own));

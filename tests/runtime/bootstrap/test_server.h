@@ -1,5 +1,6 @@
-// A bootstrap server for tests, without processes: the real server in a thread
-// of this process, and a socket for each rank. Deaths are reported by calls.
+// A bootstrap server for tests, without processes: the real servers, the job's and
+// its only node's, in a thread of this process, and a socket for each rank. Deaths are reported by
+// calls.
 #ifndef WEFT_TESTS_RUNTIME_BOOTSTRAP_TEST_SERVER_H_
 #define WEFT_TESTS_RUNTIME_BOOTSTRAP_TEST_SERVER_H_
 
@@ -9,13 +10,14 @@
 #include <vector>
 
 #include "runtime/base/unique_fd.h"
-#include "tools/weftrun/bootstrap_server.h"
 #include "tools/weftrun/event_loop.h"
+#include "tools/weftrun/job_server.h"
+#include "tools/weftrun/node_server.h"
 #include "tools/weftrun/rank_link.h"
 
 namespace weft {
 
-class TestServer final : public BootstrapServer::Outside {
+class TestServer final : public NodeServer::Outside {
  public:
   explicit TestServer(Rank size);
   ~TestServer() override;
@@ -38,7 +40,8 @@ class TestServer final : public BootstrapServer::Outside {
   void OnLink(Rank rank);
 
   std::mutex mutex_;  // Guards all below but the thread.
-  BootstrapServer server_;
+  JobServer job_;
+  NodeServer server_;
   std::vector<RankLink> links_;
   std::vector<UniqueFd> sockets_;
   std::vector<std::string> aborts_;

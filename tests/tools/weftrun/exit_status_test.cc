@@ -228,7 +228,8 @@ TEST(ExitStatusTest, AnAbortHasItsCodeAndMessage) {
 }
 
 TEST(ExitStatusTest, AWaiterHearsOfAnAbort) {
-  const WeftrunResult result = RunWeftrun(Job(2, {"join", "1:abort=9,enough", "1:hang", "fence"}));
+  const WeftrunResult result =
+      RunWeftrun(Job(2, {"join", "fence", "1:abort=9,enough", "1:hang", "fence"}));
   EXPECT_EQ(result.code(), 9);
   EXPECT_THAT(result.out, HasSubstr("rank 1 aborted the job with status 9: enough"));
 }

@@ -84,7 +84,7 @@ TEST(OptionsTest, ErrorsAreOneLineWithACure) {
   EXPECT_THAT(Error({"-n", "-1", "p"}), HasSubstr("\"-1\""));
   EXPECT_THAT(Error({"-n", "four", "p"}), HasSubstr("\"four\""));
   EXPECT_THAT(Error({"-n", "", "p"}), HasSubstr("\"\""));
-  EXPECT_THAT(Error({"--host", "a", "p"}), HasSubstr("--host"));
+  EXPECT_THAT(Error({"--hots", "a", "p"}), HasSubstr("--hots"));
   EXPECT_THAT(Error({"-n", "2", "--tag-output=yes", "p"}), HasSubstr("no value"));
   EXPECT_THAT(Error({"-n", "2", "--timeout", "0", "p"}), HasSubstr("above 0"));
   EXPECT_THAT(Error({"-n", "2", "--timeout", "-1", "p"}), HasSubstr("above 0"));

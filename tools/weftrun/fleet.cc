@@ -1,0 +1,124 @@
+#include "tools/weftrun/fleet.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/weftrun/exit_status.h"
+#include "tools/weftrun/rank_list.h"
+#include "tools/weftrun/uplink.h"
+
+namespace weft {
+
+using Type = Frame::Type;
+
+Fleet::Fleet(const NodeMap& map, std::vector<std::string> hosts, bool has_authority, Send send)
+    : map_(map),
+      hosts_(std::move(hosts)),
+      send_(std::move(send)),
+      ended_(hosts_.size()),
+      running_(hosts_.size()) {
+  if (has_authority) {
+    job_.emplace(map.size(), map.nodes(), static_cast<uint32_t>(hosts_.size()), *this);
+  }
+}
+
+void Fleet::Receive(uint32_t host, const Frame& frame) {
+  if (ended_[host]) return;
+  switch (frame.type) {
+    case Type::kFailed:
+      Decide(host, frame.number, frame.text);
+      return;
+    case Type::kVerdict:
+      // The last word of the host that decided may say more than its first.
+      if (decision_ && decision_->host == host) decision_ = std::nullopt;
+      if (!decision_ && (frame.number != 0 || !frame.text.empty())) {
+        Decide(host, frame.number, frame.text);
+      }
+      End(host, "was ended with the job");
+      return;
+    case Type::kMemoryMade:
+      if (frame.number != 0 && job_) {
+        Frame named = frame;
+        named.text = absl::StrCat("on ", hosts_[host], ": ", frame.text);
+        CallAuthority(named, map_.size(), *job_);
+        return;
+      }
+      break;
+    default:
+      break;
+  }
+  if (job_) CallAuthority(frame, map_.size(), *job_);
+}
+
+void Fleet::Lose(uint32_t host, std::string_view why) {
+  if (ended_[host]) return;
+  const std::string reason(why);
+  RankList lost;
+  for (Rank rank = 0; job_ && rank < map_.size(); ++rank) {
+    if (map_.of(rank) == host && job_->Runs(rank)) lost.Add(rank);
+  }
+  Decide(host, kExitLauncher,
+         job_ && !lost.empty()
+             ? absl::StrFormat("host %s is lost, and %s with it: %s; the job was ended",
+                               hosts_[host], lost.Text(), reason)
+             : absl::StrCat(reason, "; the job was ended"));
+  End(host, absl::StrFormat("died with its host %s: %s", hosts_[host], reason));
+}
+
+void Fleet::End(uint32_t host, std::string_view how) {
+  ended_[host] = true;
+  --running_;
+  // Those that its guard did not see end.
+  for (Rank rank = 0; job_ && rank < map_.size(); ++rank) {
+    if (map_.of(rank) == host) job_->ReportDeath(rank, -1, how);
+  }
+}
+
+void Fleet::Decide(std::optional<uint32_t> host, int code, std::string line) {
+  if (decision_) return;
+  decision_ = Decision{host, code, std::move(line)};
+  Broadcast({.type = Type::kFailed, .number = code, .text = decision_->line}, host);
+}
+
+void Fleet::Signal(int signal) { Broadcast({.type = Type::kSignal, .number = signal}); }
+
+void Fleet::CutShort(int code, std::string line) {
+  // The only host's guard knows whether something else came first.
+  if (job_ && !decision_) decision_ = Decision{std::nullopt, code, line};
+  Broadcast({.type = Type::kCutShort, .number = code, .text = std::move(line)});
+}
+
+void Fleet::TimeOut(absl::Duration timeout) {
+  std::string running;
+  for (uint32_t host = 0; job_ && host < hosts_.size(); ++host) {
+    RankList ranks;
+    for (Rank rank = 0; rank < map_.size(); ++rank) {
+      if (map_.of(rank) == host && job_->Runs(rank)) ranks.Add(rank);
+    }
+    if (ranks.empty()) continue;
+    absl::StrAppend(&running, running.empty() ? "" : ", ", ranks.Text(), " on ", hosts_[host]);
+  }
+  if (running.empty()) running = "ranks that had left it";
+  CutShort(kExitTimeout,
+           absl::StrFormat("the job did not end within %g s (--timeout): %s still ran",
+                           absl::ToDoubleSeconds(timeout), running));
+}
+
+void Fleet::Broadcast(const Frame& frame, std::optional<uint32_t> but) {
+  for (uint32_t host = 0; host < hosts_.size(); ++host) {
+    if (!ended_[host] && host != but) send_(host, frame);
+  }
+}
+
+void Fleet::Answer(Rank to, const WireMessage& answer) {
+  if (!ended_[map_.of(to)]) send_(map_.of(to), AnswerFrame(to, answer));
+}
+
+void Fleet::MakeMemory(const MemoryShape& shape) { Broadcast(MakeMemoryFrame(shape)); }
+
+void Fleet::Publish(Rank rank, MemberState state, int wait_status) {
+  Broadcast(PublishFrame(rank, state, wait_status));
+}
+
+}  // namespace weft
