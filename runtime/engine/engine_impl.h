@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "runtime/base/mutex.h"
 #include "runtime/base/waiter.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/errors.h"
@@ -56,7 +57,7 @@ class Engine::Impl {
   static constexpr uint32_t kAnyError = uint32_t{1} << 31;
   static constexpr size_t kBurst = 16;   // Operations in one Post.
   static constexpr size_t kEvents = 64;  // Events in one Poll.
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<Mutex>;
 
   // What a peer's operations hold. None may hold more than half of anything, so
   // that one that takes nothing leaves room for the others.
@@ -256,7 +257,7 @@ class Engine::Impl {
   std::atomic<uint32_t> unsettled_ = 0;
   Waiter waiter_;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   Ledger ledger_{kLedgerCapacity};
   StagingPool staging_;
   std::vector<Registered> registered_;

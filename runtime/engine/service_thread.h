@@ -10,11 +10,11 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "runtime/base/deadline.h"
+#include "runtime/base/mutex.h"
 #include "runtime/transport/transport.h"
 
 namespace weft {
@@ -23,7 +23,7 @@ class ServiceThread {
  public:
   // `mutex` guards the transport. `look`, if there is one, is called each time before the thread
   // serves: again within a millisecond if it returns true.
-  ServiceThread(Transport& transport, std::mutex& mutex, std::function<bool()> look = nullptr)
+  ServiceThread(Transport& transport, Mutex& mutex, std::function<bool()> look = nullptr)
       : transport_(transport), mutex_(mutex), look_(std::move(look)) {
     // Signals are for the program's own threads.
     sigset_t all, before;
@@ -46,7 +46,7 @@ class ServiceThread {
 
  private:
   Transport& transport_;
-  std::mutex& mutex_;
+  Mutex& mutex_;
   const std::function<bool()> look_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;

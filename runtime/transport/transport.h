@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/base/deadline.h"
+#include "runtime/base/mutex.h"
 #include "weft/rank.h"
 
 namespace weft {
@@ -190,7 +190,7 @@ class Transport {
 
   // Answers peers until `deadline`; returns at once where nothing needs an answer. `mutex` is
   // what the callers of all other methods hold.
-  virtual void Serve(std::mutex& mutex, Deadline deadline) = 0;
+  virtual void Serve(Mutex& mutex, Deadline deadline) = 0;
 };
 
 }  // namespace weft

@@ -3,7 +3,6 @@
 #define WEFT_TESTS_SUPPORT_FORWARDING_TRANSPORT_H_
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +31,7 @@ class ForwardingTransport : public Transport {
   size_t Post(Rank peer, std::span<const Op> ops) override { return inner_->Post(peer, ops); }
   size_t Poll(std::span<Event> events) override { return inner_->Poll(events); }
   Armed Arm() override { return inner_->Arm(); }
-  void Serve(std::mutex& mutex, Deadline deadline) override { inner_->Serve(mutex, deadline); }
+  void Serve(Mutex& mutex, Deadline deadline) override { inner_->Serve(mutex, deadline); }
 
  protected:
   const std::unique_ptr<Transport> inner_;

@@ -16,7 +16,7 @@ class LockedTransport final : public ForwardingTransport {
   using ForwardingTransport::ForwardingTransport;
 
   // For the ServiceThread.
-  std::mutex& mutex() { return mutex_; }
+  Mutex& mutex() { return mutex_; }
 
   std::string Address() const override {
     const std::lock_guard lock(mutex_);
@@ -52,7 +52,7 @@ class LockedTransport final : public ForwardingTransport {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
 };
 
 }  // namespace weft

@@ -106,7 +106,7 @@ size_t NotingTransport::Poll(std::span<Event> events) {
   return count;
 }
 
-void NotingTransport::Serve(std::mutex&, Deadline deadline) {
+void NotingTransport::Serve(Mutex&, Deadline deadline) {
   if (absl::Nanoseconds(deadline.RemainingNanos()) > absl::Milliseconds(5)) {
     const std::lock_guard lock(notes_.mutex_);
     ++notes_.idle_serves_;

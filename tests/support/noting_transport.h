@@ -69,7 +69,7 @@ class NotingTransport final : public Transport {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(std::mutex&, Deadline deadline) override;
+  void Serve(Mutex&, Deadline deadline) override;
 
  private:
   TransportNotes& notes_;

@@ -4,7 +4,6 @@
 #define WEFT_TESTS_SUPPORT_SERVED_TRANSPORT_H_
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -20,7 +19,7 @@ class ServedTransport final : public ForwardingTransport {
   }
 
   const Caps& caps() const override { return caps_; }
-  void Serve(std::mutex&, Deadline deadline) override {
+  void Serve(Mutex&, Deadline deadline) override {
     absl::SleepFor(absl::Nanoseconds(deadline.RemainingNanos()));
   }
 

@@ -304,6 +304,6 @@ Armed FaultTransport::Arm() {
   return armed;
 }
 
-void FaultTransport::Serve(std::mutex& mutex, Deadline deadline) { inner_->Serve(mutex, deadline); }
+void FaultTransport::Serve(Mutex& mutex, Deadline deadline) { inner_->Serve(mutex, deadline); }
 
 }  // namespace weft

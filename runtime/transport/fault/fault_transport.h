@@ -37,7 +37,7 @@ class FaultTransport final : public Transport {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(std::mutex& mutex, Deadline deadline) override;
+  void Serve(Mutex& mutex, Deadline deadline) override;
 
  private:
   static constexpr unsigned kMaxPieces = 8;

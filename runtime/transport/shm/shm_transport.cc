@@ -187,6 +187,6 @@ Armed ShmTransport::Arm() {
   return {.ready = !connected_.empty() || ring_head_ != ring_tail_, .fd = -1, .at = Deadline()};
 }
 
-void ShmTransport::Serve(std::mutex&, Deadline) {}
+void ShmTransport::Serve(Mutex&, Deadline) {}
 
 }  // namespace weft

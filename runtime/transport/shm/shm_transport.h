@@ -41,7 +41,7 @@ class ShmTransport final : public Transport {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(std::mutex& mutex, Deadline deadline) override;
+  void Serve(Mutex& mutex, Deadline deadline) override;
 
  private:
   absl::Status CheckRank(Rank peer) const;

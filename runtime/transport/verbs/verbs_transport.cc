@@ -359,7 +359,7 @@ Armed VerbsTransport::Arm() {
           .at = connecting ? Deadline::After(kWhileConnecting) : Deadline()};
 }
 
-void VerbsTransport::Serve(std::mutex& mutex, Deadline deadline) {
+void VerbsTransport::Serve(Mutex& mutex, Deadline deadline) {
   bool device_tells = false, cm_tells = false;
   while (!deadline.Expired()) {
     const uint64_t looks = looks_.load(std::memory_order_relaxed);

@@ -57,7 +57,7 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(std::mutex& mutex, Deadline deadline) override;
+  void Serve(Mutex& mutex, Deadline deadline) override;
 
  private:
   // Operations whose events Poll has not handed out yet.

@@ -2,8 +2,6 @@
 // poll, by whoever polls, and where the polls are few, by the service thread.
 #include <gtest/gtest.h>
 
-#include <mutex>
-
 #include "tests/runtime/transport/verbs/failing_device.h"
 
 namespace weft::testing {
@@ -38,7 +36,7 @@ TEST_F(VerbsArrivals, AreTakenByWhoPollsForCompletions) {
 }
 
 TEST_F(VerbsArrivals, AreTakenByTheServiceThreadWhereOthersSeldomLook) {
-  std::mutex mutex;
+  Mutex mutex;
   for (int i = 0; i < 4 && arrived() == 0; ++i) {
     PutAndPoll();
     transport().Serve(mutex, Deadline::After(absl::Microseconds(500)));
