@@ -363,12 +363,18 @@ void VerbsTransport::Serve(Mutex& mutex, Deadline deadline) {
   bool device_tells = false, cm_tells = false;
   while (!deadline.Expired()) {
     const uint64_t looks = looks_.load(std::memory_order_relaxed);
-    const bool others_look = looks != std::exchange(seen_looks_, looks);
+    bool others_look = looks != std::exchange(seen_looks_, looks);
     bool awaits_room = false, arrivals_tell = false;
     Deadline wake = deadline;
-    // Whoever looks does the rest himself, and need not wait for this thread.
-    if (!others_look || device_tells || cm_tells) {
-      const std::lock_guard lock(mutex);
+    // Whoever looks does the rest himself, and need not wait for this thread. So does whoever
+    // holds the lock, which on one cpu he does most of the time that he posts.
+    std::unique_lock lock(mutex, std::defer_lock);
+    if (device_tells || cm_tells) {
+      lock.lock();
+    } else if (!others_look) {
+      others_look = !lock.try_lock();
+    }
+    if (lock.owns_lock()) {
       // What is due to a peer may wait for room that only completions make.
       if (any_due_) ReapSent();
       if (device_tells) TakeAsyncEvents();
@@ -382,6 +388,7 @@ void VerbsTransport::Serve(Mutex& mutex, Deadline deadline) {
       }
       WakePollers();
       awaits_room = any_due_;
+      lock.unlock();
     }
     pollfd wait[] = {
         {.fd = arrivals_tell ? arrivals_->fd() : -1, .events = POLLIN, .revents = 0},
