@@ -18,7 +18,8 @@ inline void CopyShort(void* to, const void* from, uint64_t length) {
 
 }  // namespace
 
-[[gnu::always_inline]] inline bool Engine::Impl::RunAlone(const Request& request, uint32_t* index) {
+[[gnu::always_inline]] inline bool Engine::Impl::RunAlone(const Request& request, bool posted,
+                                                          uint32_t* index) {
   if (request.length > StagingPool::kSmallBytes || !backlog_.empty() || ledger_.full())
     return false;
   Peer* const plain = PeerOfPlain(request);
@@ -52,6 +53,7 @@ inline void CopyShort(void* to, const void* from, uint64_t length) {
   }
 
   *index = Admit(peer, op, put ? nullptr : request.destination);
+  ledger_[*index].posted = posted;
   for (const Event& event : std::span(events_, count)) OnEvent(event);
   return false;
 }
@@ -75,7 +77,7 @@ uint32_t Engine::Impl::Admit(Peer& peer, const Op& op, void* destination) {
                                                              const WaitLimit& limit) {
   mutex_.lock();
   uint32_t index = Ledger::kNone;
-  if (RunAlone(request, &index)) [[likely]] {
+  if (RunAlone(request, /*posted=*/false, &index)) [[likely]] {
     mutex_.unlock();
     return absl::OkStatus();
   }
@@ -119,7 +121,13 @@ void Engine::Impl::Post(const Request& request, const WaitLimit& limit) {
     return PostShort(request.peer, request.offset, request.source, request.length, limit);
   }
   Lock lock(mutex_);
-  PostLocked(lock, request, limit);
+  uint32_t index = Ledger::kNone;
+  if (!IsHoldable(request) && RunAlone(request, /*posted=*/true, &index)) return;
+  if (index != Ledger::kNone) {
+    ProgressLocked();
+  } else {
+    PostLocked(lock, request, limit);
+  }
 }
 
 bool Engine::Impl::OpenHeld(Peer& peer) {

@@ -29,7 +29,7 @@ inline bool GoodAddress(const Op& op) {
   const uint64_t size = op.region->length;
   if (!InBounds(op.offset, op.length, size)) return false;
   if (IsAtomic(op.kind)) {
-    return (op.length == 4 || op.length == 8) && op.offset % op.length == 0;
+    return (op.length == 4 || op.length == 8) && (op.offset & (op.length - 1)) == 0;
   }
   switch (op.ride) {
     case Ride::kNone:

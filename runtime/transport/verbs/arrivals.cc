@@ -74,7 +74,7 @@ absl::StatusOr<Arrivals> Arrivals::Create(const VerbsDevice& device, const Diale
 
 void Arrivals::Receive(std::span<const uint64_t> buffers) {
   if (buffers.empty()) return;
-  ibv_recv_wr requests[kBatch] = {};
+  ibv_recv_wr requests[kBatch];
   ibv_sge pieces[kBatch];
   for (size_t i = 0; i < buffers.size(); ++i) {
     pieces[i] = {.addr = reinterpret_cast<uint64_t>(Buffer(buffers[i])),

@@ -46,8 +46,13 @@ inline bool VerbsTransport::HasRoomForPlain(const VerbsPeer::LaneEnd& end, uint3
          Check(peer, op) == Event::Result::kOk && !(IsAtomic(op.kind) && dialect_.messages);
 }
 
+bool VerbsTransport::IsPlainCount(const VerbsPeer& peer, const Op& op) const {
+  return op.ride == Ride::kCounter && !op.fenced && !dialect_.messages &&
+         Check(peer, op) == Event::Result::kOk && HasCredit(peer, op.lane);
+}
+
 [[gnu::always_inline]] inline void VerbsTransport::PostPlain(VerbsPeer& peer, Lane lane,
-                                                             const Op& op) {
+                                                             const Op& op, bool counts) {
   VerbsPeer::LaneEnd& end = peer.lane(lane);
   ibv_send_wr request;
   ibv_sge piece;
@@ -55,6 +60,10 @@ inline bool VerbsTransport::HasRoomForPlain(const VerbsPeer::LaneEnd& end, uint3
   WorkChain::MakePlain(setup_, op, RequestId(peer.rank, lane, end.queue), request, piece);
   request.next = nullptr;
   request.send_flags |= IBV_SEND_SIGNALED;
+  if (counts) {
+    WorkChain::Tell(WorkChain::CountOf(op), request);
+    ++end.credits.sent;
+  }
   end.queue.PushMarked(op.token, 0);
   end.fence.reset();
   tokens_ += op.token != 0;
@@ -64,14 +73,23 @@ inline bool VerbsTransport::HasRoomForPlain(const VerbsPeer::LaneEnd& end, uint3
   }
 }
 
+[[gnu::noinline]] void VerbsTransport::PostCount(VerbsPeer& peer, Lane lane, const Op& op) {
+  PostPlain(peer, lane, op, /*counts=*/true);
+}
+
 size_t VerbsTransport::Post(Rank rank, std::span<const Op> ops) {
   if (rank >= node_.size || ops.empty()) return 0;
   VerbsPeer& peer = *peers_[rank];
   const Lane lane = ops[0].lane;
-  if (ops.size() == 1 && HasRoomForPlain(peer.lane(lane), 0) && IsPlain(peer, lane, ops[0]))
-      [[likely]] {
-    PostPlain(peer, lane, ops[0]);
-    return 1;
+  if (ops.size() == 1 && HasRoomForPlain(peer.lane(lane), 0)) [[likely]] {
+    if (IsPlain(peer, lane, ops[0])) [[likely]] {
+      PostPlain(peer, lane, ops[0], /*counts=*/false);
+      return 1;
+    }
+    if (IsPlainCount(peer, ops[0])) {
+      PostCount(peer, lane, ops[0]);
+      return 1;
+    }
   }
   return PostMany(peer, lane, ops);
 }
@@ -153,11 +171,16 @@ bool VerbsTransport::MayStart(VerbsPeer& peer, const Op& op) {
   } else if (op.ride == Ride::kNone) {
     return true;
   }
+  return HasCredit(peer, op.lane);
+}
+
+bool VerbsTransport::HasCredit(const VerbsPeer& peer, Lane lane) const {
   // No more than it has receives for, whatever the word says: it may be torn. Of an earlier
   // connection of the lane it says nothing.
-  const uint64_t word = CreditWord(peer.rank, op.lane).load(std::memory_order_acquire);
-  const uint32_t taken = word >> 32 == lane.life ? static_cast<uint32_t>(word) : 0;
-  return static_cast<uint32_t>(lane.credits.sent) - taken < Arrivals::kCredits;
+  const VerbsPeer::LaneEnd& end = peer.lane(lane);
+  const uint64_t word = CreditWord(peer.rank, lane).load(std::memory_order_acquire);
+  const uint32_t taken = word >> 32 == end.life ? static_cast<uint32_t>(word) : 0;
+  return static_cast<uint32_t>(end.credits.sent) - taken < Arrivals::kCredits;
 }
 
 bool VerbsTransport::MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const {

@@ -78,8 +78,12 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   bool HasRoomForPlain(const VerbsPeer::LaneEnd& end, uint32_t chained) const;
   // Whether `op` is good, one request, and waits for nothing, where nothing is to be proved.
   bool IsPlain(const VerbsPeer& peer, Lane lane, const Op& op) const;
-  // Posts a plain one: all that most posts are.
-  void PostPlain(VerbsPeer& peer, Lane lane, const Op& op);
+  // Likewise, of one with an immediate that counts.
+  bool IsPlainCount(const VerbsPeer& peer, const Op& op) const;
+  // Posts a plain one, which counts or not: all that most posts are.
+  void PostPlain(VerbsPeer& peer, Lane lane, const Op& op, bool counts);
+  // Likewise, of one that counts; apart, so that others do not pay for it.
+  void PostCount(VerbsPeer& peer, Lane lane, const Op& op);
   size_t PostMany(VerbsPeer& peer, Lane lane, std::span<const Op> ops);
   // Adds what may start of `ops`, to the first that may not.
   size_t AddAny(VerbsPeer& peer, Lane lane, std::span<const Op> ops, WorkChain& chain);
@@ -91,6 +95,8 @@ class VerbsTransport final : public Transport, private CmConnector::Owner {
   bool HasRoom(const SendQueue& queue, size_t chained, size_t requests) const;
   // Whether no fence, and no lack of credits, holds it up.
   bool MayStart(VerbsPeer& peer, const Op& op);
+  // Whether the peer has a receive for one more message on that lane.
+  bool HasCredit(const VerbsPeer& peer, Lane lane) const;
   // Whether a fenced operation may start; where the device does not see to it.
   bool MayStartBehind(const VerbsPeer& peer, VerbsPeer::LaneEnd& lane) const;
   // Posts `chain`, whose requests were pushed already. False: the lane broke.

@@ -1,7 +1,5 @@
 #include "runtime/transport/verbs/work_chain.h"
 
-#include <arpa/inet.h>
-
 #include <cstring>
 
 #include "runtime/transport/address.h"
@@ -61,28 +59,18 @@ void WorkChain::AddUnfenced(const Op& op, uint32_t number) {
     return messages ? AddMessage(RequestOf(op, number)) : AddPlain(op);
   }
 
-  const Message count = {.kind = Message::Kind::kCount,
-                         .number = static_cast<uint32_t>(op.operand)};
   const bool counts = op.ride == Ride::kCounter;
-  const bool with_immediate = counts && !messages;
-  if (op.length > 0 || op.ride == Ride::kNone || !messages) {
-    AddPlain(op);
-    if (with_immediate) {
-      requests_[size_ - 1].opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-      requests_[size_ - 1].imm_data = htonl(count.AsImmediate());
-    }
-  }
+  if (op.length > 0 || op.ride == Ride::kNone || !messages) AddPlain(op);
   if (messages) {
-    if (op.ride != Ride::kNone) AddMessage(counts ? count : RequestOf(op, number));
+    if (op.ride != Ride::kNone) AddMessage(counts ? CountOf(op) : RequestOf(op, number));
     return;
   }
+  if (counts) return Tell(CountOf(op), requests_[size_ - 1]);
   const Message wake = {.kind = Message::Kind::kWake};
   const Remote signal = {op.region->base + op.compare, remote.key};
   if (op.ride == Ride::kSetSignal) {
     AddWord(signal, op.operand);
-    ibv_send_wr& word = requests_[size_ - 1];
-    word.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    word.imm_data = htonl(wake.AsImmediate());
+    Tell(wake, requests_[size_ - 1]);
   } else if (op.ride == Ride::kAddSignal) {
     ibv_send_wr& add =
         Append(IBV_WR_ATOMIC_FETCH_AND_ADD, setup_.scratch.at, 8, setup_.scratch.key);

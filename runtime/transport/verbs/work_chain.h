@@ -20,6 +20,7 @@
 #ifndef WEFT_RUNTIME_TRANSPORT_VERBS_WORK_CHAIN_H_
 #define WEFT_RUNTIME_TRANSPORT_VERBS_WORK_CHAIN_H_
 
+#include <arpa/inet.h>
 #include <infiniband/verbs.h>
 
 #include <cstddef>
@@ -96,6 +97,15 @@ class WorkChain {
       request.opcode = IBV_WR_RDMA_WRITE;
       if (op.length <= setup.max_inline) request.send_flags = IBV_SEND_INLINE;
     }
+  }
+  // What tells of an operation with a counter's ride.
+  static Message CountOf(const Op& op) {
+    return {.kind = Message::Kind::kCount, .number = static_cast<uint32_t>(op.operand)};
+  }
+  // Lets a WRITE carry that as an immediate.
+  static void Tell(const Message& message, ibv_send_wr& request) {
+    request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+    request.imm_data = htonl(message.AsImmediate());
   }
   // Nothing but that.
   void AddMessage(const Message& message);
