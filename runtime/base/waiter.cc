@@ -45,10 +45,11 @@ class Waiter::LongWait {
         options_(options) {}
 
   Outcome Run() {
-    if (const auto over = Look()) return *over;
+    const int64_t start = MonotonicNanos();
+    if (const auto over = Look(start)) return *over;
     if (const uint32_t skip = waiter_.skip_.load(std::memory_order_relaxed); skip > 0) {
       waiter_.skip_.store(skip - 1, std::memory_order_relaxed);
-    } else if (const auto over = Yield(kYieldBudgetNs)) {
+    } else if (const auto over = Yield(start, kYieldBudgetNs)) {
       return *over;
     }
     for (;;) {
@@ -62,7 +63,7 @@ class Waiter::LongWait {
       if (const auto over = Look()) return *over;
       const bool rung = bell_.word.load(std::memory_order_relaxed) != ticket;
       if (rung && waiter_.skip_.load(std::memory_order_relaxed) == 0) {
-        if (const auto over = Yield(kYieldBudgetAfterRingNs)) return *over;
+        if (const auto over = Yield(MonotonicNanos(), kYieldBudgetAfterRingNs)) return *over;
       }
     }
   }
@@ -84,15 +85,14 @@ class Waiter::LongWait {
     return Ready() ? Outcome::kReady : Outcome::kDeadline;
   }
 
-  // Yields until the wait is over or `budget_ns` is spent; nullopt: sleep.
-  std::optional<Outcome> Yield(int64_t budget_ns) {
-    int64_t before = MonotonicNanos();
-    const int64_t end = before + budget_ns;
+  // Yields until the wait is over or, from now on, `budget_ns` is spent; nullopt: sleep.
+  std::optional<Outcome> Yield(int64_t now, int64_t budget_ns) {
+    const int64_t end = now + budget_ns;
     for (;;) {
+      const int64_t before = now;
       sched_yield();
-      const int64_t now = MonotonicNanos();
+      now = MonotonicNanos();
       const bool took_long = now - before > kLongYieldNs;
-      before = now;
       const uint32_t penalty = waiter_.penalty_.load(std::memory_order_relaxed);
       if (took_long) {
         const uint32_t next = std::clamp(penalty * 2, kFirstPenalty, kMaxPenalty);
