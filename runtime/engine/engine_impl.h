@@ -131,9 +131,9 @@ class Engine::Impl {
   bool NeedsStaging(const Request& request) const;
 
   // --- short_cuts.cc ---
-  // Carries out an operation of its caller's, if it needs no more than that: nothing else is
-  // under way to its peer, and it is over at the first look. False: `index` is its slot, it goes
-  // on like others; or kNone, and nothing was done.
+  // Carries out an operation that is not held back, if it needs no more than that: nothing else
+  // is under way to its peer, and it is over at the first look. False: `index` is its slot, it
+  // goes on like others; or kNone, and nothing was done.
   bool RunAlone(const Request& request, bool posted, uint32_t* index);
   // The slot of an operation that was handed over already, with what the next one has.
   uint32_t Admit(Peer& peer, const Op& op, void* destination);

@@ -1,5 +1,6 @@
-// What most operations need of the Engine: those of up to some words whose callers wait, to
-// a peer that nothing else is under way to; and puts of a word that are posted, many at a time.
+// What most operations need of the Engine: those of up to some words whose callers wait, or that
+// notify, to a peer that nothing else is under way to; and puts of a word that are posted, many
+// at a time.
 #include <cstring>
 
 #include "runtime/engine/engine_impl.h"
