@@ -66,6 +66,12 @@ void Fleet::Lose(uint32_t host, std::string_view why) {
   End(host, absl::StrFormat("died with its host %s: %s", hosts_[host], reason));
 }
 
+void Fleet::FailToStart(uint32_t host, std::string_view why) {
+  if (ended_[host]) return;
+  Decide(host, kExitLauncher, std::string(why));
+  End(host, "was not started");
+}
+
 void Fleet::End(uint32_t host, std::string_view how) {
   ended_[host] = true;
   --running_;

@@ -33,6 +33,8 @@ class Fleet final : public JobNodes {
   void Receive(uint32_t host, const Frame& frame);
   // A guard has ended, or its host is out of reach, before it gave its verdict.
   void Lose(uint32_t host, std::string_view why);
+  // On a host no guard could be started.
+  void FailToStart(uint32_t host, std::string_view why);
 
   // The user's signal; the job must end because of what happened to the launcher; its time is up.
   void Signal(int signal);

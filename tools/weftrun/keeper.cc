@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/deadline.h"
 #include "runtime/base/unique_fd.h"
+#include "tools/weftrun/blocked_signals.h"
 #include "tools/weftrun/channel_times.h"
 #include "tools/weftrun/event_loop.h"
 #include "tools/weftrun/exit_status.h"
@@ -52,8 +52,7 @@ class Keeper {
 
   EventLoop loop_;
   FrameStream channel_;
-  sigset_t signal_mask_;
-  UniqueFd signals_;
+  BlockedSignals signals_;
   std::optional<NodePlan> plan_;
   GuardProcess guard_;
   InputPipe input_;
@@ -84,21 +83,10 @@ absl::Status Keeper::SetUp() {
   prctl(PR_SET_NAME, "weftrun-keeper");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   setsid();
-  sigset_t handled;
-  sigemptyset(&handled);
   // Who ends it, as sshd does where a connection breaks, ends the job here.
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) {
-    sigaddset(&handled, signal);
-  }
-  sigset_t blocked = handled;
-  sigaddset(&blocked, SIGPIPE);
-  sigprocmask(SIG_BLOCK, &blocked, &signal_mask_);
-  signals_.reset(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot open a descriptor: ", strerror(errno)));
-  }
-  absl::Status status = loop_.Add(signals_.get(), EPOLLIN, [this](uint32_t) { OnSignals(); });
+  absl::Status status = signals_.Block({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, SIGTSTP);
+  if (!status.ok()) return status;
+  status.Update(loop_.Add(signals_.fd(), EPOLLIN, [this](uint32_t) { OnSignals(); }));
   status.Update(channel_.Start(
       loop_, [this](const Frame& frame) { OnLauncher(frame); },
       [this](const absl::Status&) { EndAll(); }));
@@ -149,10 +137,10 @@ absl::Status Keeper::StartGuard(const Frame& frame) {
   }
   if (!status.ok()) return status;
   return guard_.Start(
-      loop_, *plan_, signal_mask_, /*withhold_stdin=*/false,
+      loop_, *plan_, signals_.mask_before(), /*withhold_stdin=*/false,
       [this] {
         channel_.CloseInChild();
-        signals_.reset();
+        signals_.CloseInChild();
         input_.Close();
       },
       {.on_frame = [this](const Frame& f) { OnGuard(f); },
@@ -181,9 +169,8 @@ void Keeper::OnOutput(int stream, Rank rank, std::string_view text) {
 }
 
 void Keeper::OnSignals() {
-  signalfd_siginfo info;
-  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-    if (info.ssi_signo != SIGCHLD) EndAll();
+  while (const int signal = signals_.Next()) {
+    if (signal != SIGCHLD) EndAll();
     if (const auto status = guard_.Reap()) OnGuardEnded(*status);
   }
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/deadline.h"
 #include "runtime/base/unique_fd.h"
+#include "tools/weftrun/blocked_signals.h"
 #include "tools/weftrun/event_loop.h"
 #include "tools/weftrun/exit_status.h"
 #include "tools/weftrun/fleet.h"
@@ -46,6 +46,7 @@ void OpenStandardStreams() {
   if (fd >= 0) close(fd);
 }
 
+// By node.
 std::vector<std::string> NamesOf(const std::vector<NodePlan>& plans) {
   std::vector<std::string> names;
   for (const NodePlan& plan : plans) names.push_back(plan.host);
@@ -66,7 +67,6 @@ class Launcher {
 
  private:
   absl::Status Prepare();
-  void BlockSignals();
   absl::Status StartHosts();
   // `input` is not the guard's.
   absl::Status StartGuard(UniqueFd& input);
@@ -77,8 +77,8 @@ class Launcher {
 
   void Send(uint32_t host, const Frame& frame);
   void OnFrame(uint32_t host, const Frame& frame);
-  void OnOutput(int stream, Rank rank, std::string_view text);
-  void OnListen(int stream, bool listen);
+  // Of a remote host, the last of it.
+  void OnEnded(uint32_t host, std::string_view why, bool started);
   void OnSignals();
   void OnGuardEnded(int wait_status);
   void CheckOutput();
@@ -107,8 +107,7 @@ class Launcher {
   std::deque<std::unique_ptr<RemoteHost>> ended_;     // Kept while their handlers may run.
   std::vector<uint64_t> output_owed_;                 // By node: bytes that may come again.
   std::unique_ptr<InputSource> input_;
-  sigset_t signal_mask_;
-  UniqueFd signals_;
+  BlockedSignals signals_;
   std::optional<RankOutput> outputs_[2];  // By stream.
   // Children that this process had before it became weftrun.
   std::vector<pid_t> foreign_;
@@ -144,37 +143,15 @@ absl::Status Launcher::Prepare() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   siginfo_t any;
   if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) == 0) foreign_ = Descendants({});
-  BlockSignals();
-  if (!signals_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot open a descriptor: ", strerror(errno)));
-  }
+  // Other hosts would take a launcher that is stopped for lost.
+  absl::Status blocked = signals_.Block({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2},
+                                        HasRemotes() ? SIGTSTP : SIGTTOU);
+  if (!blocked.ok()) return blocked;
   for (int stream : {1, 2}) {
     outputs_[stream - 1].emplace(options_.tag_output, stream, loop_,
-                                 [this, stream](bool listen) { OnListen(stream, listen); });
+                                 [this, stream](bool listen) { guard_.Listen(stream, listen); });
   }
-  return loop_.Add(signals_.get(), EPOLLIN, [this](uint32_t) { OnSignals(); });
-}
-
-void Launcher::BlockSignals() {
-  sigset_t handled;
-  sigemptyset(&handled);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
-    // One that the caller had us ignore (nohup, a shell's &) stays ignored.
-    struct sigaction before;
-    sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaddset(&handled, signal);
-  }
-  sigaddset(&handled, SIGCHLD);
-  sigset_t blocked = handled;
-  // Writing to a closed pipe is an error and no death; writing to a terminal
-  // from the background does not stop us.
-  sigaddset(&blocked, SIGPIPE);
-  sigaddset(&blocked, SIGTTOU);
-  // Other hosts would take a launcher that is stopped for lost.
-  if (HasRemotes()) sigaddset(&blocked, SIGTSTP);
-  sigprocmask(SIG_BLOCK, &blocked, &signal_mask_);
-  signals_.reset(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  return loop_.Add(signals_.fd(), EPOLLIN, [this](uint32_t) { OnSignals(); });
 }
 
 absl::Status Launcher::StartHosts() {
@@ -209,15 +186,15 @@ absl::Status Launcher::StartGuard(UniqueFd& input) {
   const pid_t foreground = tcgetpgrp(STDIN_FILENO);
   const bool withhold_stdin = foreground >= 0 && foreground != getpgrp();
   const uint32_t host = *here_;
-  absl::Status status =
-      guard_.Start(loop_, plans_[host], signal_mask_, withhold_stdin,
-                   [&] {
-                     signals_.reset();
-                     input.reset();
-                   },
-                   {.on_frame = [this, host](const Frame& frame) { OnFrame(host, frame); },
-                    .on_output = [this](int stream, Rank rank,
-                                        std::string_view text) { OnOutput(stream, rank, text); }});
+  absl::Status status = guard_.Start(
+      loop_, plans_[host], signals_.mask_before(), withhold_stdin,
+      [&] {
+        signals_.CloseInChild();
+        input.reset();
+      },
+      {.on_frame = [this, host](const Frame& frame) { OnFrame(host, frame); },
+       .on_output = [this](int stream, Rank rank,
+                           std::string_view text) { output(stream).Deliver(rank, text); }});
   Narrate(absl::StrFormat("process %d starts %d ranks under guard %d", getpid(),
                           plans_[host].Ranks().size(), guard_.pid()));
   return status;
@@ -227,15 +204,10 @@ absl::Status Launcher::StartRemote(uint32_t host) {
   remotes_[host] = std::make_unique<RemoteHost>(
       plans_[host].host, options_.agent,
       RemoteHost::Events{.on_frame = [this, host](const Frame& frame) { OnFrame(host, frame); },
-                         .on_ended =
-                             [this, host](std::string_view why) {
-                               if (!fleet_.ended(host))
-                                 Narrate(absl::StrCat(plans_[host].host, ": ", std::string(why)));
-                               fleet_.Lose(host, why);
-                               ended_.push_back(std::move(remotes_[host]));
-                             }});
+                         .on_ended = [this, host](std::string_view why,
+                                                  bool started) { OnEnded(host, why, started); }});
   absl::Status status =
-      remotes_[host]->Start(loop_, plans_[host], options_.remote_weftrun, signal_mask_);
+      remotes_[host]->Start(loop_, plans_[host], options_.remote_weftrun, signals_.mask_before());
   Narrate(absl::StrFormat("process %d starts %d ranks on %s through agent %d", getpid(),
                           plans_[host].Ranks().size(), plans_[host].host,
                           remotes_[host] ? remotes_[host]->agent() : 0));
@@ -294,7 +266,7 @@ void Launcher::OnFrame(uint32_t host, const Frame& frame) {
       break;
     case Frame::Type::kOutput:
       if (frame.first != 1 && frame.first != 2) break;
-      OnOutput(static_cast<int>(frame.first), frame.rank, frame.data);
+      output(static_cast<int>(frame.first)).Deliver(frame.rank, frame.data);
       output_owed_[host] += frame.data.size();
       break;
     case Frame::Type::kInputTaken:
@@ -306,11 +278,15 @@ void Launcher::OnFrame(uint32_t host, const Frame& frame) {
   }
 }
 
-void Launcher::OnOutput(int stream, Rank rank, std::string_view text) {
-  output(stream).Deliver(rank, text);
+void Launcher::OnEnded(uint32_t host, std::string_view why, bool started) {
+  if (!fleet_.ended(host)) Narrate(absl::StrCat(plans_[host].host, ": ", std::string(why)));
+  if (started) {
+    fleet_.Lose(host, why);
+  } else {
+    fleet_.FailToStart(host, why);
+  }
+  ended_.push_back(std::move(remotes_[host]));
 }
-
-void Launcher::OnListen(int stream, bool listen) { guard_.Listen(stream, listen); }
 
 void Launcher::ReturnOutput() {
   if (output(1).full() || output(2).full()) return;
@@ -321,9 +297,7 @@ void Launcher::ReturnOutput() {
 }
 
 void Launcher::OnSignals() {
-  signalfd_siginfo info;
-  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-    const int signal = static_cast<int>(info.ssi_signo);
+  while (const int signal = signals_.Next()) {
     if (signal == SIGCHLD) {
       if (const auto status = guard_.Reap()) OnGuardEnded(*status);
       for (auto& remote : remotes_) {

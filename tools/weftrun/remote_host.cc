@@ -21,6 +21,8 @@ namespace weft {
 namespace {
 
 constexpr int64_t kAgentEndNanos = 1'000'000'000;
+// What our own shell ends with where the agent is not there.
+constexpr int kNoAgent = 125;
 
 std::string OwnPath() {
   char path[4096];
@@ -62,7 +64,8 @@ absl::Status RemoteHost::Start(EventLoop& loop, const NodePlan& plan,
   }
   UniqueFd own_in(from[0]), their_out(from[1]);
 
-  const std::string words = absl::StrCat("exec ", agent_, " \"$@\"");
+  const std::string words = absl::StrFormat(
+      "set -- %s \"$@\"; command -v \"$1\" > /dev/null || exit %d; exec \"$@\"", agent_, kNoAgent);
   const pid_t launcher = getpid();
   process_ = fork();
   if (process_ < 0) {
@@ -143,7 +146,17 @@ void RemoteHost::OnAgentEnded(int wait_status) {
   }
 }
 
+std::string RemoteHost::Trial() const {
+  return absl::StrCat("see whether this works: ", agent_, " ", host_, " true");
+}
+
 std::string RemoteHost::NoKeeper(int wait_status) const {
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kNoAgent) {
+    return absl::StrFormat(
+        "the agent that runs weftrun on %s is not there: %s; install it, or name another with "
+        "--agent",
+        host_, agent_);
+  }
   if (WIFEXITED(wait_status) &&
       (WEXITSTATUS(wait_status) == kExitNotFound || WEXITSTATUS(wait_status) == kExitCannotRun)) {
     return absl::StrFormat(
@@ -151,9 +164,8 @@ std::string RemoteHost::NoKeeper(int wait_status) const {
         "is with --remote-weftrun FILE or WEFT_REMOTE_WEFTRUN",
         host_, command_);
   }
-  return absl::StrFormat(
-      "weftrun could not be started on %s: the agent %s; see whether this works: %s %s true", host_,
-      DescribeEnd(wait_status), agent_, host_);
+  return absl::StrFormat("weftrun could not be started on %s: the agent %s; %s", host_,
+                         DescribeEnd(wait_status), Trial());
 }
 
 Deadline RemoteHost::next() const {
@@ -185,9 +197,8 @@ void RemoteHost::Tick() {
     End(absl::StrFormat("nothing has been heard from it for %d s",
                         kLauncherPatienceNanos / 1'000'000'000));
   } else if (!hello_ && now >= started_ + kStartPatienceNanos) {
-    End(absl::StrFormat(
-        "weftrun did not start on %s within %d s; see whether this works: %s %s true", host_,
-        kStartPatienceNanos / 1'000'000'000, agent_, host_));
+    End(absl::StrFormat("weftrun did not start on %s within %d s; %s", host_,
+                        kStartPatienceNanos / 1'000'000'000, Trial()));
   }
 }
 
@@ -202,7 +213,7 @@ void RemoteHost::End(std::string why) {
     waitpid(process_, nullptr, 0);
     process_ = 0;
   }
-  events_.on_ended(why);
+  events_.on_ended(why, hello_);
 }
 
 }  // namespace weft

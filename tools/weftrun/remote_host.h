@@ -25,8 +25,9 @@ class RemoteHost {
   // Called from the loop, from Tick and from OnAgentEnded.
   struct Events {
     std::function<void(const Frame& frame)> on_frame;
-    // The last call. Unless the guard has given its verdict, the host is lost because of `why`.
-    std::function<void(std::string_view why)> on_ended;
+    // The last call. Unless the guard has given its verdict, the host is lost because of `why`,
+    // or weftrun did not even start there.
+    std::function<void(std::string_view why, bool started)> on_ended;
   };
 
   // `agent`: shell words, to which host and command are added.
@@ -57,6 +58,8 @@ class RemoteHost {
   void OnChannelEnded(const absl::Status& why);
   void OnAgentEnded(int wait_status);
   void End(std::string why);
+  // A command for the user, to see whether the agent works.
+  std::string Trial() const;
   // Why there is no keeper, as far as the agent's end tells.
   std::string NoKeeper(int wait_status) const;
 

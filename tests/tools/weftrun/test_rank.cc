@@ -145,6 +145,15 @@ const std::map<std::string, std::function<void(const std::string&)>>& Actions() 
        }},
       {"print-job",
        [](const std::string&) { std::printf("rank %u of %u\n", job->rank(), job->size()); }},
+      {"print-nodes",
+       [](const std::string&) {
+         std::string nodes = "nodes";
+         for (Rank rank = 0; rank < job->size(); ++rank) {
+           nodes += " " + std::to_string(memory->view().membership->node[rank].load());
+         }
+         std::printf("%s\n", nodes.c_str());
+         std::fflush(stdout);
+       }},
       {"print-source",
        [](const std::string&) { std::printf("%s\n", std::string(job->source()).c_str()); }},
       {"print-open-files",

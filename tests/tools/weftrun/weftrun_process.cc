@@ -138,13 +138,15 @@ pid_t WeftrunProcess::Guard() const {
   return 0;
 }
 
-std::vector<pid_t> WeftrunProcess::Ranks() const {
-  std::vector<pid_t> ranks;
+std::vector<pid_t> WeftrunProcess::Named(const std::string& name) const {
+  std::vector<pid_t> found;
   for (const pid_t process : Processes()) {
-    if (NameOf(process) == "test_rank\n") ranks.push_back(process);
+    if (NameOf(process) == name + "\n") found.push_back(process);
   }
-  return ranks;
+  return found;
 }
+
+std::vector<pid_t> WeftrunProcess::Ranks() const { return Named("test_rank"); }
 
 std::string WeftrunProcess::Describe() const {
   std::string text;

@@ -60,6 +60,8 @@ class WeftrunProcess {
   static bool IsWeftrun(pid_t process);
   // The guard; 0 while there is none.
   pid_t Guard() const;
+  // Those of `Processes` with a name, as ps shows it.
+  std::vector<pid_t> Named(const std::string& name) const;
   // Those of `Processes` that run the test program (comm is test_rank).
   std::vector<pid_t> Ranks() const;
   // Their numbers, names, states and parents, for messages.
