@@ -33,7 +33,11 @@ class Guard final : public NodeServer::Outside {
         plan_(*setup_.plan),
         options_(plan_.options),
         lifeline_(std::move(setup_.lifeline)),
-        uplink_([this](const Frame& frame) { lifeline_.Send(frame); }),
+        uplink_([this](const Frame& frame) {
+          // A failure goes first: what it makes others do must not be taken for the cause.
+          ReportFailure();
+          lifeline_.Send(frame);
+        }),
         server_(plan_.map, plan_.node, Authority(), *this),
         ranks_(plan_.map.size()) {}
 
