@@ -21,6 +21,8 @@ constexpr absl::Duration kLongestAttempt = absl::Seconds(8);
 // After a round, with up to as much again at random, so that many do not call at once.
 constexpr absl::Duration kPause = absl::Milliseconds(20);
 
+constexpr std::string_view kSilence = "it does not answer";
+
 const char* NameOf(HelloRefusal refusal) {
   switch (refusal) {
     case HelloRefusal::kNone:
@@ -48,7 +50,17 @@ Call::Call(const TcpOptions& options, SocketSet& sockets, Hello hello, uint32_t&
       hello_(hello),
       number_(number),
       to_(std::move(to)),
-      end_(Deadline::After(options.connect_limit)) {}
+      end_(Deadline::After(options.connect_limit)),
+      heard_(to_.size()) {}
+
+std::string Call::why() const {
+  std::string all;
+  for (size_t i = 0; i < to_.size(); ++i) {
+    absl::StrAppend(&all, all.empty() ? "" : "; ", to_[i].ToString(), ": ",
+                    heard_[i].empty() ? "it was not tried" : heard_[i]);
+  }
+  return all;
+}
 
 SocketTag Call::tag() const {
   return {.role = SocketTag::Role::kCalling,
@@ -77,7 +89,7 @@ Call::Outcome Call::Step() {
   if (stage_ == Stage::kConnecting) {
     const absl::Status connected = FinishConnect(socket_.get());
     if (absl::IsDeadlineExceeded(connected)) {
-      return next_.Expired() ? Failed("it does not answer") : Outcome::kUnderWay;
+      return next_.Expired() ? Failed(kSilence) : Outcome::kUnderWay;
     }
     if (!connected.ok()) return Failed(std::string(connected.message()));
     SayHello();
@@ -102,7 +114,7 @@ Call::Outcome Call::ReadChallenge() {
                   challenge_.size() - read_);
   switch (received.kind) {
     case Received::Kind::kNothing:
-      return next_.Expired() ? Failed("it does not answer") : Outcome::kUnderWay;
+      return next_.Expired() ? Failed(kSilence) : Outcome::kUnderWay;
     case Received::Kind::kClosed:
       return Failed("whoever listens there has hung up: it is no Weft, or of another version");
     case Received::Kind::kBroken:
@@ -135,10 +147,9 @@ void Call::HangUp() {
 
 Call::Outcome Call::Failed(std::string_view why, bool final) {
   HangUp();
-  // One line for each address: the last that was heard of it.
-  if (attempt_ % to_.size() == 0) why_.clear();
-  absl::StrAppend(&why_, why_.empty() ? "" : "; ", to_[attempt_ % to_.size()].ToString(), ": ",
-                  std::string(why));
+  std::string& heard = heard_[attempt_ % to_.size()];
+  // Silence tells less than whatever was heard before.
+  if (heard.empty() || why != kSilence) heard = why;
   if (final || end_.Expired()) return Outcome::kFailed;
   stage_ = Stage::kPausing;
   next_ = Deadline::AtMonotonicNanos(0);

@@ -40,7 +40,7 @@ class Call {
   // After kMet: the connection.
   UniqueFd TakeSocket() { return std::move(socket_); }
   // After kFailed: what was tried, and what came of it.
-  const std::string& why() const { return why_; }
+  std::string why() const;
 
  private:
   enum class Stage : uint8_t { kPausing, kConnecting, kGreeting };
@@ -65,7 +65,7 @@ class Call {
   Hello::Bytes said_ = {};
   std::array<uint8_t, Challenge::kBytes> challenge_ = {};
   size_t read_ = 0;  // Of it.
-  std::string why_;
+  std::vector<std::string> heard_;  // Of each address, what tells most of the last attempt.
 };
 
 }  // namespace weft

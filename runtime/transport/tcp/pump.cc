@@ -1,6 +1,7 @@
 // How bytes move: sending, receiving and serving, by whoever polls, or by the thread that serves.
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -128,7 +129,7 @@ int64_t TcpTransport::SpinNanos() const {
   return asleep ? kSpinAsleepNanos : kSpinComputingNanos;
 }
 
-void TcpTransport::Serve(std::mutex& mutex, Deadline deadline) {
+void TcpTransport::Serve(Mutex& mutex, Deadline deadline) {
   while (!deadline.Expired()) {
     const bool ready = sockets_->Wait(deadline);
     std::unique_lock lock(mutex, std::try_to_lock);

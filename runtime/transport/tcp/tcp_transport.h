@@ -56,7 +56,7 @@ class TcpTransport final : public Transport {
   size_t Post(Rank peer, std::span<const Op> ops) override;
   size_t Poll(std::span<Event> events) override;
   Armed Arm() override;
-  void Serve(std::mutex& mutex, Deadline deadline) override;
+  void Serve(Mutex& mutex, Deadline deadline) override;
 
  private:
   // What is said in one direction over one lane.
@@ -136,7 +136,7 @@ class TcpTransport final : public Transport {
   std::vector<LaneOf> active_;  // With something to send or to hear.
   std::vector<Greeting> meeting_;
   bool hears_listening_ = true;
-  Deadline hear_again_;  // Where no descriptor was left.
+  Deadline hear_again_ = Deadline::AtMonotonicNanos(0);  // Where no descriptor was left.
 
   LaneOf hot_ = {nullptr, Lane::kSmall};  // That was served last.
   uint32_t pumps_ = 0;
