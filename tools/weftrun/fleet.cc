@@ -46,7 +46,8 @@ void Fleet::Receive(uint32_t host, const Frame& frame) {
       }
       break;
     default:
-      break;
+      // A guard speaks for its own ranks alone.
+      if (frame.rank >= map_.size() || map_.of(frame.rank) != host) return;
   }
   if (job_) CallAuthority(frame, map_.size(), *job_);
 }

@@ -63,6 +63,17 @@ std::vector<NodePlan> PlanHosts(const Options& options) {
   return plans;
 }
 
-bool IsLocal(const NodePlan& plan) { return IsThisHost(plan.host); }
+std::vector<std::string> HostNames(const std::vector<NodePlan>& plans) {
+  std::vector<std::string> names;
+  for (const NodePlan& plan : plans) names.push_back(plan.host);
+  return names;
+}
+
+std::optional<uint32_t> LocalHost(const std::vector<NodePlan>& plans) {
+  for (uint32_t host = 0; host < plans.size(); ++host) {
+    if (IsThisHost(plans[host].host)) return host;
+  }
+  return std::nullopt;
+}
 
 }  // namespace weft

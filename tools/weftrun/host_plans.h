@@ -3,6 +3,9 @@
 #ifndef WEFT_TOOLS_WEFTRUN_HOST_PLANS_H_
 #define WEFT_TOOLS_WEFTRUN_HOST_PLANS_H_
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tools/weftrun/node_plan.h"
@@ -14,8 +17,10 @@ namespace weft {
 // environment's WEFT_* among the variables, and this process's directory.
 std::vector<NodePlan> PlanHosts(const Options& options);
 
-// Whether its ranks run on this machine, so that no agent is needed.
-bool IsLocal(const NodePlan& plan);
+std::vector<std::string> HostNames(const std::vector<NodePlan>& plans);
+
+// Which of them is this machine, where no agent is needed; none may be.
+std::optional<uint32_t> LocalHost(const std::vector<NodePlan>& plans);
 
 }  // namespace weft
 #endif  // WEFT_TOOLS_WEFTRUN_HOST_PLANS_H_

@@ -46,19 +46,13 @@ void OpenStandardStreams() {
   if (fd >= 0) close(fd);
 }
 
-// By node.
-std::vector<std::string> NamesOf(const std::vector<NodePlan>& plans) {
-  std::vector<std::string> names;
-  for (const NodePlan& plan : plans) names.push_back(plan.host);
-  return names;
-}
-
 class Launcher {
  public:
   explicit Launcher(const Options& options)
       : options_(options),
         plans_(PlanHosts(options)),
-        fleet_(options.placement.map, NamesOf(plans_), /*has_authority=*/plans_[0].node.has_value(),
+        fleet_(options.placement.map, HostNames(plans_),
+               /*has_authority=*/plans_[0].node.has_value(),
                [this](uint32_t host, const Frame& frame) { Send(host, frame); }),
         remotes_(plans_.size()),
         output_owed_(plans_.size()) {}
@@ -88,6 +82,8 @@ class Launcher {
   // Which host the rank that reads standard input runs on, if not on this.
   std::optional<uint32_t> InputHost() const;
   bool HostsLeft() const;
+  // Whether weftrun runs on every host that it is to run on.
+  bool AllStarted() const;
   int Finish();
 
   RankOutput& output(int stream) { return *outputs_[stream - 1]; }
@@ -101,7 +97,7 @@ class Launcher {
   EventLoop loop_;
   const std::vector<NodePlan> plans_;  // By node.
   Fleet fleet_;
-  std::optional<uint32_t> here_;  // The node that is this machine.
+  const std::optional<uint32_t> here_ = LocalHost(plans_);  // The node that is this machine.
   GuardProcess guard_;
   std::vector<std::unique_ptr<RemoteHost>> remotes_;  // By node; null: this machine, or ended.
   std::deque<std::unique_ptr<RemoteHost>> ended_;     // Kept while their handlers may run.
@@ -132,9 +128,6 @@ int Launcher::Run() {
 }
 
 absl::Status Launcher::Prepare() {
-  for (uint32_t host = 0; host < plans_.size(); ++host) {
-    if (IsLocal(plans_[host])) here_ = host;
-  }
   const size_t own_ranks = here_ ? plans_[*here_].Ranks().size() : 0;
   if (absl::Status raised = guard_.Prepare(own_ranks, HasRemotes() ? plans_.size() * 2 : 0);
       !raised.ok()) {
@@ -314,6 +307,10 @@ void Launcher::OnSignals() {
       _exit(kExitSignal + signal);
     }
     fleet_.Signal(signal);
+    if (signal != SIGUSR1 && signal != SIGUSR2 && !AllStarted()) {
+      fleet_.CutShort(kExitSignal + signal,
+                      absl::StrCat("the job was ended by ", DescribeSignal(signal)));
+    }
   }
 }
 
@@ -351,6 +348,11 @@ void Launcher::CheckOutput() {
 bool Launcher::HostsLeft() const {
   return guard_.pid() != 0 ||
          std::ranges::any_of(remotes_, [](const auto& remote) { return remote != nullptr; });
+}
+
+bool Launcher::AllStarted() const {
+  return std::ranges::all_of(
+      remotes_, [](const auto& remote) { return remote == nullptr || remote->started(); });
 }
 
 int Launcher::Finish() {

@@ -42,6 +42,8 @@ class RemoteHost {
   void Send(const Frame& frame);
   // The guard has given its verdict: the keeper may go.
   void Release();
+  // Whether weftrun runs there.
+  bool started() const { return hello_; }
   // The job is ending: a host on which weftrun has not started yet is not waited for.
   void GiveUpStart();
 

@@ -73,6 +73,27 @@ TEST(OptionsTest, FlagsEndAtTwoDashes) {
   EXPECT_THAT(Parsed({"-n", "1", "p", "--", "x"}).command, ElementsAre("p", "--", "x"));
 }
 
+TEST(OptionsTest, Hosts) {
+  Options options = Parsed({"--host", "a:2,b", "p"});
+  EXPECT_EQ(options.ranks, 3u);
+  EXPECT_THAT(options.placement.hosts, ElementsAre("a", "b"));
+  EXPECT_THAT(options.placement.map.table(), ElementsAre(0, 0, 1));
+  options = Parsed({"-H", "a:2", "--host", "b:2", "--map-by", "node", "-n", "3", "p"});
+  EXPECT_THAT(options.placement.map.table(), ElementsAre(0, 1, 0));
+  options = Parsed({"--host", "a,b", "-N", "2", "p"});
+  EXPECT_THAT(options.placement.map.table(), ElementsAre(0, 0, 1, 1));
+  EXPECT_EQ(Parsed({"--ppn", "3", "p"}).ranks, 3u);
+  EXPECT_THAT(Parsed({"-n", "1", "--interface", "eth1", "p"}).environment,
+              ElementsAre(Pair("WEFT_INTERFACE", "eth1")));
+  EXPECT_EQ(Parsed({"-n", "1", "--agent", "ssh -p 2222", "p"}).agent, "ssh -p 2222");
+  EXPECT_EQ(Parsed({"-n", "1", "--remote-weftrun", "/w", "p"}).remote_weftrun, "/w");
+  setenv("WEFT_REMOTE_WEFTRUN", "/of/the/environment", 1);
+  EXPECT_EQ(Parsed({"-n", "1", "p"}).remote_weftrun, "/of/the/environment");
+  unsetenv("WEFT_REMOTE_WEFTRUN");
+  EXPECT_TRUE(Parsed({"-n", "4", "p"}).placement.hosts.empty());
+  EXPECT_EQ(Parsed({"-n", "4", "--pretend-nodes", "2", "p"}).placement.map.nodes(), 2u);
+}
+
 TEST(OptionsTest, ErrorsAreOneLineWithACure) {
   EXPECT_THAT(Error({}), HasSubstr("-n N"));
   EXPECT_THAT(Error({"p"}), HasSubstr("-n N"));
@@ -98,13 +119,22 @@ TEST(OptionsTest, ErrorsAreOneLineWithACure) {
   EXPECT_THAT(Error({"-n", "2", "--wdir", "/no/such", "p"}), HasSubstr("No such file"));
   EXPECT_THAT(Error({"-n", "2", "--wdir", "/proc/self/stat", "p"}), HasSubstr("Not a directory"));
   EXPECT_THAT(Error({"-n", "2", "-x", "=a", "p"}), HasSubstr("no name"));
+  EXPECT_THAT(Error({"--host", "a:x", "p"}), HasSubstr("--host a,b:2"));
+  EXPECT_THAT(Error({"--hostfile", "/no/such", "p"}), HasSubstr("No such file"));
+  EXPECT_THAT(Error({"--host", "a,b", "-N", "2", "-n", "5", "p"}), HasSubstr("raise -N"));
+  EXPECT_THAT(Error({"-N", "0", "p"}), HasSubstr("on each host"));
+  EXPECT_THAT(Error({"-n", "2", "--map-by", "core", "p"}), HasSubstr("slot"));
+  EXPECT_THAT(Error({"-n", "2", "--agent", " ", "p"}), HasSubstr("as ssh does"));
+  EXPECT_THAT(Error({"-n", "2", "--interface", "", "p"}), HasSubstr("--interface"));
+  EXPECT_THAT(Error({"--host", "a,b", "--pretend-nodes", "2", "p"}), HasSubstr("one host"));
   EXPECT_THAT(Error({"-n", "2", "-x", "WEFT_NOT_SET_AT_ALL", "p"}),
               HasSubstr("WEFT_NOT_SET_AT_ALL=VALUE"));
 }
 
 TEST(OptionsTest, HelpNamesEveryFlag) {
   for (const char* flag : {"-np", "-x", "--wdir", "--tag-output", "--timeout", "--stdin",
-                           "--bind-to", "-v", "--dry-run", "--help"}) {
+                           "--bind-to", "-v", "--dry-run", "--help", "--host", "--hostfile", "-N",
+                           "--ppn", "--map-by", "--agent", "--remote-weftrun", "--interface"}) {
     EXPECT_THAT(kHelp, HasSubstr(flag));
   }
 }

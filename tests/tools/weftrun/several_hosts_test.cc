@@ -116,6 +116,15 @@ TEST(SeveralHostsTest, ShapesThatDifferAreAnErrorForAll) {
   EXPECT_EQ(seen, 4u) << result.out;
 }
 
+TEST(SeveralHostsTest, ADryRunNamesTheHosts) {
+  const WeftrunResult result =
+      RunWeftrun({"--host", "a,localhost", "--map-by", "node", "-n", "3", "--dry-run", "./p"});
+  EXPECT_EQ(result.code(), 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("rank 0 on a: cpus of that host, stdin inherited, in /"));
+  EXPECT_THAT(result.out, HasSubstr("rank 1 on localhost: cpus "));
+  EXPECT_THAT(result.out, HasSubstr("rank 2 on a: cpus of that host, stdin empty"));
+}
+
 TEST(SeveralHostsTest, StatusesAndLastLines) {
   WeftrunResult result =
       RunWeftrun(OnHosts("a:2,b:2", {"sh", "-c", "test $WEFT_RANK = 3 && exit 7; exec sleep 100"}));
@@ -221,6 +230,18 @@ TEST(SeveralHostsTest, SignalsReachAllHosts) {
     EXPECT_LT(result.seconds, 30);
     EXPECT_TRUE(process.Gone(Deadline::After(absl::Seconds(2)))) << process.Describe();
   }
+}
+
+TEST(SeveralHostsTest, ASignalDoesNotWaitForAHostThatDoesNotStart) {
+  WeftrunProcess process({.arguments = {"--agent", "sh -c 'exec sleep 100'", "--host",
+                                        "localhost,b", TestRankPath(), "print=up", "hang"}});
+  const Deadline deadline = Deadline::After(absl::Seconds(60));
+  while (process.out() != "up\n" && !deadline.Expired()) usleep(1000);
+  process.Signal(SIGINT);
+  const WeftrunResult result = process.Wait();
+  EXPECT_EQ(result.code(), 130) << result.err;
+  EXPECT_LT(result.seconds, 20);
+  EXPECT_TRUE(process.Gone(Deadline::After(absl::Seconds(2)))) << process.Describe();
 }
 
 // Whoever of them dies, nothing is left on any host.
