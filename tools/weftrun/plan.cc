@@ -23,16 +23,18 @@ void PrintPlan(const Options& options) {
   }
   const std::vector<int> allowed = AllowedCpus();
   const Placement& placement = options.placement;
-  std::vector<Rank> placed(placement.map.nodes());  // How many, by node.
   const bool pretended = placement.hosts.empty();
+  // By node: how many ranks run there, and how many of them have been said.
+  std::vector<Rank> counts(placement.map.nodes()), placed(placement.map.nodes());
+  for (Rank rank = 0; rank < options.ranks; ++rank) {
+    ++counts[pretended ? 0 : placement.map.of(rank)];
+  }
   for (Rank rank = 0; rank < options.ranks; ++rank) {
     const uint32_t node = pretended ? 0 : placement.map.of(rank);
-    const Rank neighbours =
-        pretended ? options.ranks : static_cast<Rank>(placement.map.RanksOn(node).size());
     // Which cpus there are, another host alone knows.
     const bool here = pretended || IsThisHost(placement.hosts[node]);
     const std::string cpus =
-        here ? CpuList(CpusOf(placed[node]++, neighbours, options.binding, allowed))
+        here ? CpuList(CpusOf(placed[node]++, counts[node], options.binding, allowed))
              : "of that host";
     std::printf("rank %u%s: cpus %s, stdin %s, in %s:%s\n", rank,
                 pretended ? "" : (" on " + placement.hosts[node]).c_str(), cpus.c_str(),
