@@ -27,12 +27,20 @@ def weft_test(name, deps = [], **kwargs):
         **kwargs
     )
 
-def weft_rank_test(name, deps = [], ranks = [1, 2, 4], fault_seeds = [], tags = [], **kwargs):
+def weft_rank_test(
+        name,
+        deps = [],
+        ranks = [1, 2, 4],
+        fault_seeds = [],
+        networks = True,
+        tags = [],
+        **kwargs):
     """GoogleTest cases that every rank of a job runs, started by weftrun.
 
     For each N of ranks a test <name>_<N>, which runs the program under `weftrun -n N`, and
     for each seed a test <name>_fault_<seed> with three ranks, whose operations are delayed,
-    split and reordered; all of them together are the suite <name>.
+    split and reordered; <name>_tcp_2 sends all over TCP, <name>_mixed_4 has two ranks each on
+    two nodes (or so they believe) with TCP between them. All together are the suite <name>.
     tests/support/rank_test.h has the world.
 
     Args:
@@ -40,6 +48,7 @@ def weft_rank_test(name, deps = [], ranks = [1, 2, 4], fault_seeds = [], tags = 
       deps: what the source uses.
       ranks: sizes of the job.
       fault_seeds: values of WEFT_FAULT.
+      networks: whether there are tests over TCP.
       tags: of each test, beside "cpu:2".
       **kwargs: srcs; the rest is passed to each test.
     """
@@ -51,11 +60,22 @@ def weft_rank_test(name, deps = [], ranks = [1, 2, 4], fault_seeds = [], tags = 
             "//tests/support:rank_main",
             "@com_google_googletest//:gtest",
         ],
+        visibility = ["//tests:__subpackages__"],
     )
     size = kwargs.pop("size", "medium")
     flags = {"%s_%d" % (name, n): ["-n", str(n)] for n in ranks}
     for seed in fault_seeds:
         flags["%s_fault_%d" % (name, seed)] = ["-n", "3", "-x", "WEFT_FAULT=%d" % seed]
+    if networks:
+        flags[name + "_tcp_2"] = ["-n", "2", "-x", "WEFT_TRANSPORTS=tcp"]
+        flags[name + "_mixed_4"] = [
+            "-n",
+            "4",
+            "--pretend-nodes",
+            "2",
+            "-x",
+            "WEFT_TRANSPORTS=shm,tcp",
+        ]
     for test, weftrun_flags in flags.items():
         native.sh_test(
             name = test,
