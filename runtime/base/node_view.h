@@ -17,6 +17,15 @@ struct NodeView {
   std::byte* control_base = nullptr;  // Control regions, kControlBytes apart.
   const Membership* membership = nullptr;
 
+  // How many ranks share this node's cpus.
+  Rank RanksHere() const {
+    const uint16_t here = membership->node[rank].load(std::memory_order_relaxed);
+    Rank count = 0;
+    for (Rank r = 0; r < size; ++r) {
+      count += membership->node[r].load(std::memory_order_relaxed) == here ? 1 : 0;
+    }
+    return count;
+  }
   std::byte* slab(Rank r) const { return heap + r * slab_bytes; }
   ControlRegion& control(Rank r) const {
     return *reinterpret_cast<ControlRegion*>(control_base + r * kControlBytes);

@@ -23,7 +23,7 @@ Engine::Impl::Impl(std::unique_ptr<Transport> transport, const NodeView& node, D
       caps_(transport_->caps()),
       node_(node),
       directory_(std::move(directory)),
-      spins_(Oversubscribed(node.size) ? 0 : kSpins),
+      spins_(Oversubscribed(node.RanksHere()) ? 0 : kSpins),
       peers_(node.size) {
   for (const RegisteredMemory& memory : registered) registered_.push_back({memory, nullptr});
   if (caps_.needs_service) service_.emplace(*transport_, mutex_, [this] { return SendHeld(); });

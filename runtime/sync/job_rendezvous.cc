@@ -42,7 +42,7 @@ JobRendezvous::JobRendezvous(const NodeView& node, Engine& engine, Progress prog
       engine_(engine),
       progress_(std::move(progress)),
       rounds_(static_cast<uint32_t>(std::bit_width(node.size - 1u))),
-      spins_(Oversubscribed(node.size) ? 0 : kSpins) {}
+      spins_(Oversubscribed(node.RanksHere()) ? 0 : kSpins) {}
 
 absl::Status JobRendezvous::Meet(const CollectiveCall& call, const AgreementBitmap* bitmap,
                                  WaitLimit limit, AgreedBitmaps* agreed) {

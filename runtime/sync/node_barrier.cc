@@ -37,7 +37,7 @@ NodeBarrier::NodeBarrier(const NodeView& node, Progress progress, uint32_t confi
       algorithm_(node.size > 2 && node.size <= kMaxByCpu && configured_cpus <= kCpuBytes
                      ? Algorithm::kByCpu
                      : Algorithm::kCounter),
-      oversubscribed_(Oversubscribed(node.size)),
+      oversubscribed_(Oversubscribed(node.RanksHere())),
       progress_(std::move(progress)) {}
 
 void NodeBarrier::RequireComparison() {

@@ -23,7 +23,7 @@ NotificationState::NotificationState(const NodeView& node, Progress progress)
     : node_(node),
       control_(node.control(node.rank)),
       progress_(std::move(progress)),
-      spins_(Oversubscribed(node.size) ? 0 : kSpins) {}
+      spins_(Oversubscribed(node.RanksHere()) ? 0 : kSpins) {}
 
 void NotificationState::Open(uint32_t id) {
   // What has arrived for an earlier counter of that id, and nobody was told of yet.

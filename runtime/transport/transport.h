@@ -131,6 +131,7 @@ class Transport {
     std::string_view name;
     bool needs_registered_source = false;  // Op::local must lie in a registered segment.
     bool needs_service = false;            // A thread must call Serve.
+    bool wakes_sleepers = false;           // Who rings the doorbell for all that arrives.
     bool connects_eagerly = false;         // Both sides must Connect before either posts.
     bool atomics_match_cpu = false;        // Exclude this host's own atomics.
     Atomics atomics = Atomics::kAll;

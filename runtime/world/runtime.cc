@@ -86,6 +86,7 @@ absl::Status Runtime::Connect() {
 
   const bool connects_eagerly = transport->caps().connects_eagerly;
   const bool needs_service = transport->caps().needs_service;
+  const bool wakes_sleepers = transport->caps().wakes_sleepers;
   engine_ = std::make_unique<Engine>(
       std::move(transport), node_,
       [this](Rank peer) -> absl::StatusOr<PeerCard> {
@@ -103,7 +104,8 @@ absl::Status Runtime::Connect() {
   Progress progress;
   // Shared memory moves data without this process's help; all else does not.
   if (!reaching->inlines || needs_service) {
-    progress = {.step = [this] { engine_->Progress(); }, .every_ns = 100'000};
+    progress = {.step = [this] { engine_->Progress(); },
+                .every_ns = wakes_sleepers ? INT64_MAX : 100'000};
   }
   // Where faults are asked for, all goes through the transport.
   const bool meets_by_transport = fds->nodes > 1 || settings_.fault_seed.has_value();

@@ -84,8 +84,8 @@ TEST_F(HostsTest, TheMemoryModelHolds) {
 }
 
 TEST_F(HostsTest, TicketsAreUniqueAndDenseOverSharedMemoryAndTcp) {
-  const WeftrunResult result = Run(
-      "host1:2,host2:2", {Runfile("tests/regression/case_16_tickets_rank_test_program")});
+  const WeftrunResult result =
+      Run("host1:2,host2:2", {Runfile("tests/regression/case_16_tickets_rank_test_program")});
   EXPECT_EQ(result.code(), 0) << result.out << result.err;
 }
 

@@ -21,6 +21,7 @@ uint64_t InnerToken(size_t index, uint32_t generation) {
 FaultTransport::FaultTransport(std::unique_ptr<Transport> inner, const FaultOptions& options)
     : inner_(std::move(inner)), options_(options), caps_(inner_->caps()), random_(options.seed) {
   caps_.name = "fault";
+  caps_.wakes_sleepers = false;  // What is delayed here moves when it is polled.
   caps_.max_length = std::min(caps_.max_length, options_.max_length);
 }
 

@@ -64,7 +64,7 @@ class Call {
   UniqueFd socket_;
   Hello::Bytes said_ = {};
   std::array<uint8_t, Challenge::kBytes> challenge_ = {};
-  size_t read_ = 0;  // Of it.
+  size_t read_ = 0;                 // Of it.
   std::vector<std::string> heard_;  // Of each address, what tells most of the last attempt.
 };
 

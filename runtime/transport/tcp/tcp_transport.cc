@@ -48,6 +48,7 @@ TcpTransport::~TcpTransport() = default;
 const Transport::Caps& TcpTransport::caps() const {
   static constexpr Caps kCaps = {.name = "tcp",
                                  .needs_service = true,
+                                 .wakes_sleepers = true,
                                  .atomics_match_cpu = true,
                                  .max_inline = UINT32_MAX,
                                  .max_length = uint64_t{1} << 30};

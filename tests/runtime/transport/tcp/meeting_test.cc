@@ -22,8 +22,8 @@ constexpr JobSecret kSecret = {1, 2, 3};
 class MeetingTest : public testing::Test {
  protected:
   std::unique_ptr<TcpTransport> Make(Rank rank, const JobSecret& secret = kSecret) {
-    auto made = TcpTransport::Create(
-        {.secret = secret, .connect_limit = absl::Seconds(2)}, node_.view(rank));
+    auto made = TcpTransport::Create({.secret = secret, .connect_limit = absl::Seconds(2)},
+                                     node_.view(rank));
     EXPECT_TRUE(made.ok()) << made.status();
     return *std::move(made);
   }
@@ -92,8 +92,8 @@ TEST_F(MeetingTest, AnotherJobIsNotMet) {
 TEST_F(MeetingTest, WhatDoesNotAnswerIsNamed) {
   auto a = Make(0);
   SocketAddress address = *SocketAddress::From([] {
-    static sockaddr_in loopback = {.sin_family = AF_INET, .sin_port = 0,
-                                   .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    static sockaddr_in loopback = {
+        .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
     return reinterpret_cast<sockaddr*>(&loopback);
   }());
   const UniqueFd mute = *Listen(address);  // Accepts nobody.
@@ -105,9 +105,9 @@ TEST_F(MeetingTest, WhatDoesNotAnswerIsNamed) {
 // Case 27: the first address that the peer publishes is somebody else's here.
 TEST_F(MeetingTest, AnAddressThatLeadsElsewhereIsPassedOver) {
   auto a = Make(0), b = Make(1);
-  ASSERT_TRUE(a->Connect(1, TcpAddress{.rank = 1, .listening = {Listening(*a), Listening(*b)}}
-                                .Encode())
-                  .ok());
+  ASSERT_TRUE(
+      a->Connect(1, TcpAddress{.rank = 1, .listening = {Listening(*a), Listening(*b)}}.Encode())
+          .ok());
   EXPECT_TRUE(Until({a.get(), b.get()}, [&] { return Told(Event::Kind::kConnected); }));
 }
 

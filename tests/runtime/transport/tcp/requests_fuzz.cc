@@ -13,8 +13,7 @@ namespace {
 
 void Decode(std::span<const std::byte> bytes) {
   if (bytes.size() < weft::RequestFrame::kMinBytes) return;
-  const auto size =
-      weft::RequestFrame::BytesOf(bytes.first<weft::RequestFrame::kMinBytes>());
+  const auto size = weft::RequestFrame::BytesOf(bytes.first<weft::RequestFrame::kMinBytes>());
   if (!size || bytes.size() < *size) return;
   const auto frame = weft::RequestFrame::Decode(bytes.first(*size));
   if (!frame || frame->bytes() != *size) std::abort();

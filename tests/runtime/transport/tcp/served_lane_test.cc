@@ -161,8 +161,8 @@ TEST_F(ServedLaneTest, APeerThatDoesNotTakeItsRepliesGetsThemLater) {
 TEST_F(ServedLaneTest, WhatIsNoRequestIsRefused) {
   SendBytes(std::string(64, '\xff'));
   EXPECT_EQ(Serve(), Standing::kRefused);
-  EXPECT_EQ(Reply(), (ReplyFrame{.kind = ReplyFrame::Kind::kRefused,
-                                 .reason = RefusalReason::kMalformed}));
+  EXPECT_EQ(Reply(),
+            (ReplyFrame{.kind = ReplyFrame::Kind::kRefused, .reason = RefusalReason::kMalformed}));
 }
 
 }  // namespace
