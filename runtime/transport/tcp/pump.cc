@@ -25,6 +25,7 @@ constexpr int64_t kSpinComputingNanos = 10'000;
 
 bool TcpTransport::Pump() {
   if (!calling_.empty()) StepCalls();
+  if (!parting_.empty()) StepParting();
   bool any = !active_.empty() && WorkOnActive();
   const bool served = hot_.peer != nullptr;
   if (served) any |= ServeLane(*hot_.peer, hot_.lane);
@@ -53,16 +54,11 @@ bool TcpTransport::WorkOnActive() {
 bool TcpTransport::WorkOn(const LaneOf& at, bool receive, bool& any) {
   Outgoing& outgoing = at.peer->outgoing(at.lane);
   RequestLane& requests = outgoing.requests;
-  if (!requests.open()) return false;
+  if (!requests.open() || !outgoing.parts.infinite()) return false;
   bool good = !requests.unsent() || requests.Send();
   if (good && receive) good = requests.Receive(events_, any);
   if (!good) {
-    // A lane of long transfers can start anew; the other one is the peer.
-    if (at.lane == Lane::kBulk) {
-      End(outgoing);
-    } else {
-      LosePeer(*at.peer, requests.why());
-    }
+    PartFrom(at);
     return false;
   }
   if (requests.unsent() != outgoing.send_armed) {
@@ -138,8 +134,10 @@ void TcpTransport::Serve(Mutex& mutex, Deadline deadline) {
       if (ready) sockets_->Leave();
       continue;
     }
-    // At the deadline those are looked at that are late in connecting.
-    if (!ready && calling_.empty() && meeting_.empty() && hears_listening_) continue;
+    // At the deadline those are looked at that are late.
+    if (!ready && calling_.empty() && parting_.empty() && meeting_.empty() && hears_listening_) {
+      continue;
+    }
     for (int64_t until = 0;;) {
       const bool any = Pump();
       const bool tells = !events_.empty() || refused_;

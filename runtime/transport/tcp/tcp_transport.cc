@@ -13,6 +13,9 @@ namespace {
 // included.
 constexpr size_t kEventsAPeer = 2 * RequestLane::kMaxWaiting + 16;
 
+// How long the word of a death may take from another host.
+constexpr absl::Duration kParting = absl::Seconds(1);
+
 class TcpRegistration final : public Registration {
  public:
   explicit TcpRegistration(std::string key) : key_(std::move(key)) {}
@@ -143,10 +146,33 @@ void TcpTransport::LosePeer(Peer& peer, std::string why) {
   events_.Push({.peer = peer.rank, .kind = Event::Kind::kPeerDown});
 }
 
+void TcpTransport::PartFrom(const LaneOf& at) {
+  Outgoing& outgoing = at.peer->outgoing(at.lane);
+  sockets_->Remove(outgoing.requests.socket());
+  outgoing.parts = Deadline::After(kParting);
+  parting_.push_back(at);
+}
+
+void TcpTransport::StepParting() {
+  std::erase_if(parting_, [this](const LaneOf& at) {
+    Outgoing& outgoing = at.peer->outgoing(at.lane);
+    if (outgoing.parts.infinite()) return true;  // It was given up meanwhile.
+    if (!outgoing.parts.Expired()) return false;
+    // A lane of long transfers can start anew; the other one is the peer.
+    if (at.lane == Lane::kBulk) {
+      End(outgoing);
+    } else {
+      LosePeer(*at.peer, outgoing.requests.why());
+    }
+    return true;
+  });
+}
+
 void TcpTransport::End(Outgoing& outgoing) {
   sockets_->Remove(outgoing.requests.socket());
   outgoing.requests.End(events_);
   outgoing.send_armed = false;
+  outgoing.parts = Deadline();
 }
 
 SocketTag TcpTransport::TagOf(const Peer& peer, Lane lane, SocketTag::Role role, int socket) {
@@ -166,6 +192,7 @@ size_t TcpTransport::Post(Rank peer, std::span<const Op> ops) {
   while (posted < ops.size()) {
     const Lane lane = ops[posted].lane;
     Outgoing& outgoing = p.outgoing(lane);
+    if (!outgoing.parts.infinite()) break;
     if (!outgoing.requests.open()) {
       if (outgoing.call == nullptr) {
         if (absl::Status called = StartCall(p, lane); !called.ok()) {

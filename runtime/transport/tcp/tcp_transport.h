@@ -67,6 +67,9 @@ class TcpTransport final : public Transport {
     uint32_t number = 0;      // Of the last call.
     bool active = false;      // Listed in active_.
     bool send_armed = false;  // The set tells when it takes more.
+    // Finite once the connection has ended: when that is acted on, unless the bootstrap tells of
+    // the peer's death before.
+    Deadline parts;
   };
   struct Incoming {
     std::unique_ptr<ServedLane> served;
@@ -98,6 +101,10 @@ class TcpTransport final : public Transport {
   Peer& PeerOf(Rank rank);
   void TellConnected(Peer& peer);
   void LosePeer(Peer& peer, std::string why);
+  // The connection has ended, most likely because the peer's process has: the word of that, which
+  // says more, is on its way.
+  void PartFrom(const LaneOf& at);
+  void StepParting();
   void End(Outgoing& outgoing);
   static SocketTag TagOf(const Peer& peer, Lane lane, SocketTag::Role role, int socket);
 
@@ -133,6 +140,7 @@ class TcpTransport final : public Transport {
 
   std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null: nothing was said yet.
   std::vector<LaneOf> calling_;
+  std::vector<LaneOf> parting_;
   std::vector<LaneOf> active_;  // With something to send or to hear.
   std::vector<Greeting> meeting_;
   bool hears_listening_ = true;
