@@ -237,8 +237,10 @@ bool Engine::Impl::SendHeld() {
   // him would cost two switches.
   Lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return may_hold_ = true;  // Is looked for again, so may be held.
-  if (held_ > 0) ProgressLocked();
-  return may_hold_ = std::exchange(posted_, false);
+  // What waits for its peer to be connected, or to have room, goes on while the program computes.
+  if (held_ > 0 || !backlog_.empty()) ProgressLocked();
+  may_hold_ = std::exchange(posted_, false);
+  return may_hold_ || !backlog_.empty();
 }
 
 void Engine::Impl::RecordError(Rank peer, absl::Status status) {

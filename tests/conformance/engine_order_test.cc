@@ -262,6 +262,32 @@ TEST_P(EngineOrder, AFlushedPutIsThere) {
   });
 }
 
+// The first that this rank has for that peer: it may have to be connected to before.
+TEST_P(EngineOrder, APostedNotificationArrivesWhileItsSenderComputes) {
+  if (GetParam().name.find("Fault") != std::string::npos) {
+    GTEST_SKIP() << "what is delayed moves only when it is polled";
+  }
+  RunOnEngines(GetParam(), 2, 4096, [](EngineRank& self) {
+    if (self.rank() == 0) {
+      const uint64_t value = 5;
+      self.engine().Post({.ride = Ride::kCounter,
+                          .peer = 1,
+                          .offset = 8,
+                          .source = &value,
+                          .length = 8,
+                          .operand = 3},
+                         EngineRank::Soon());
+      self.WaitFor([&] { return self.word(0) != 0; });
+    } else {
+      self.WaitFor([&] {
+        self.engine().Progress();
+        return self.counter(3) == 1;
+      });
+      self.word(0) = 1;
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EngineOrder, testing::ValuesIn(Fabrics()),
                          [](const auto& info) { return info.param.name; });
 

@@ -15,9 +15,10 @@ namespace weft {
 namespace {
 
 // What one address gets before the next is tried: many round trips, but short enough that a
-// second one is reached soon where the first leads nowhere. Doubled at each round.
+// second one is reached soon where the first leads nowhere. Longer at each round, but less than
+// the called waits for the proof.
 constexpr absl::Duration kAttempt = absl::Milliseconds(500);
-constexpr absl::Duration kLongestAttempt = absl::Seconds(8);
+constexpr absl::Duration kLongestAttempt = absl::Seconds(2);
 // After a round, with up to as much again at random, so that many do not call at once.
 constexpr absl::Duration kPause = absl::Milliseconds(20);
 
@@ -124,6 +125,8 @@ Call::Outcome Call::ReadChallenge() {
   }
   read_ += received.bytes;
   if (read_ < challenge_.size()) return Outcome::kUnderWay;
+  // This process has stood still: the called may have hung up.
+  if (next_.Expired()) return Failed(kSilence);
   const absl::StatusOr<Challenge> challenge = Challenge::Open(challenge_, options_.secret, said_);
   if (!challenge.ok()) return Failed(std::string(challenge.status().message()));
   if (challenge->refusal != HelloRefusal::kNone) {

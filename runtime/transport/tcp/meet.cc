@@ -123,10 +123,11 @@ void TcpTransport::StepMeetings() {
 
 HelloRefusal TcpTransport::Judge(const Hello& hello) {
   if (hello.to != node_.rank || hello.from >= node_.size) return HelloRefusal::kNotMe;
-  Peer& peer = PeerOf(hello.from);
-  if (peer.gone) return HelloRefusal::kGivenUp;
-  return hello.number > peer.incoming(hello.lane).number ? HelloRefusal::kNone
-                                                         : HelloRefusal::kStale;
+  // Nothing is made for who may be a stranger.
+  Peer* const peer = peers_[hello.from].get();
+  if (peer != nullptr && peer->gone) return HelloRefusal::kGivenUp;
+  const uint32_t stands = peer == nullptr ? 0 : peer->incoming(hello.lane).number;
+  return hello.number > stands ? HelloRefusal::kNone : HelloRefusal::kStale;
 }
 
 void TcpTransport::LetIn(Greeting& greeting) {

@@ -8,6 +8,11 @@
 #include <cstring>
 
 namespace weft {
+namespace {
+
+constexpr size_t kTurn = 256 << 10;
+
+}  // namespace
 
 std::byte* Outbox::Extend(size_t bytes) {
   if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
@@ -29,10 +34,10 @@ void Outbox::SetBlock(const void* block, size_t bytes) {
 }
 
 bool Outbox::Send(int socket) {
-  while (!empty()) {
+  for (size_t turn = 0; !empty() && turn < kTurn;) {
     const size_t small = tail_ - head_;
     iovec parts[2] = {{buffer_.get() + head_, small},
-                      {const_cast<std::byte*>(block_), block_bytes_}};
+                      {const_cast<std::byte*>(block_), std::min(block_bytes_, kTurn)}};
     msghdr message = {};
     message.msg_iov = small > 0 ? parts : parts + 1;
     message.msg_iovlen = (small > 0 ? 1 : 0) + (block_bytes_ > 0 ? 1 : 0);
@@ -43,6 +48,7 @@ bool Outbox::Send(int socket) {
     }
     const size_t of_small = std::min<size_t>(sent, small);
     const size_t of_block = static_cast<size_t>(sent) - of_small;
+    turn += static_cast<size_t>(sent);
     head_ += of_small;
     block_ += of_block;
     block_bytes_ -= of_block;

@@ -24,7 +24,8 @@ class Outbox {
   // Behind all that is there; afterwards room() is 0 until it was sent.
   void SetBlock(const void* block, size_t bytes);
 
-  // Sends what `socket` takes without waiting. False: the connection is broken, as errno says.
+  // Sends what `socket` takes without waiting, and some at a time, so that others have their turn.
+  // False: the connection is broken, as errno says.
   bool Send(int socket);
 
   // Forgets everything.

@@ -56,7 +56,11 @@ bool TcpTransport::WorkOn(const LaneOf& at, bool receive, bool& any) {
   RequestLane& requests = outgoing.requests;
   if (!requests.open() || !outgoing.parts.infinite()) return false;
   bool good = !requests.unsent() || requests.Send();
-  if (good && receive) good = requests.Receive(events_, any);
+  if (good && receive) {
+    good = requests.Receive(events_, any);
+  } else if (good) {
+    requests.TellDone(events_);
+  }
   if (!good) {
     PartFrom(at);
     return false;
@@ -134,8 +138,9 @@ void TcpTransport::Serve(Mutex& mutex, Deadline deadline) {
       if (ready) sockets_->Leave();
       continue;
     }
-    // At the deadline those are looked at that are late.
-    if (!ready && calling_.empty() && parting_.empty() && meeting_.empty() && hears_listening_) {
+    // At the deadline those are looked at that are late, and events that nobody was woken for.
+    if (!ready && calling_.empty() && parting_.empty() && meeting_.empty() && hears_listening_ &&
+        events_.empty()) {
       continue;
     }
     for (int64_t until = 0;;) {
@@ -149,7 +154,7 @@ void TcpTransport::Serve(Mutex& mutex, Deadline deadline) {
       }
       const int64_t now = MonotonicNanos();
       if (any) until = now + SpinNanos();
-      if (now >= until) break;
+      if (now >= until || now >= deadline.monotonic_nanos()) break;
       for (int i = 0; i < 8; ++i) CpuPause();
       if (!lock.try_lock()) {
         sockets_->Leave();

@@ -42,6 +42,9 @@ class RequestLane {
 
   // Takes in the replies that have come, some at a time, and pushes the events. False as above.
   bool Receive(EventQueue& events, bool& any);
+  // Pushes the events of those at the front that are done: that need no reply, if Receive was not
+  // called.
+  void TellDone(EventQueue& events);
   // Whether there is anything to Receive.
   bool waiting() const { return waiting_head_ != waiting_tail_ || done_ != posted_; }
 
@@ -67,8 +70,6 @@ class RequestLane {
   // Parses what is in the inbox. False: it is nonsense.
   bool TakeReplies(EventQueue& events);
   bool TakeReply(const ReplyFrame& reply, EventQueue& events, bool& whole);
-  // Tells of those at the front that are done.
-  void TellDone(EventQueue& events);
   void Tell(const Waiting& waiting, EventQueue& events);
   bool Broken(std::string why);
 

@@ -81,7 +81,7 @@ ServedLane::Standing ServedLane::ReadMore(size_t& turn) {
     if (taken == Taken::kRefused) return Standing::kRefused;
     ReplyDone();
     if (!out_.Send(socket())) return Standing::kClosed;
-  } while (taken == Taken::kNoRoom && out_.empty());
+  } while (out_.empty() && (taken == Taken::kNoRoom || done_ > 0));
   return Standing::kOpen;
 }
 

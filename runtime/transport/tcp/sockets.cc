@@ -15,16 +15,20 @@ namespace {
 
 constexpr int kBacklog = 1024;
 
+// kResourceExhausted, with a cure, where a limit of this host is reached; else kUnavailable.
 absl::Status NoSocket(std::string_view what, int error) {
-  std::string cure;
-  if (error == EMFILE || error == ENFILE) {
-    cure = "; raise the limit on open files (ulimit -n): a rank needs four for each peer";
-  } else if (error == EADDRNOTAVAIL) {
-    cure =
-        "; no local port is free for one more connection: widen "
-        "/proc/sys/net/ipv4/ip_local_port_range, or start fewer ranks on a host";
+  const std::string message = absl::StrCat(std::string(what), ": ", strerror(error));
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+      return absl::ResourceExhaustedError(absl::StrCat(
+          message, "; raise the limit on open files (ulimit -n): a rank needs four for each peer"));
+    case ENOBUFS:
+    case ENOMEM:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::UnavailableError(message);
   }
-  return absl::ResourceExhaustedError(absl::StrCat(std::string(what), ": ", strerror(error), cure));
 }
 
 void Set(int socket, int level, int option, int value) {
@@ -90,7 +94,12 @@ absl::StatusOr<UniqueFd> StartConnect(const SocketAddress& address, absl::Durati
       errno == EINPROGRESS) {
     return fd;
   }
-  if (errno == EADDRNOTAVAIL) return NoSocket("cannot connect", errno);
+  // Of IPv6 it may say that this host has no address there.
+  if (errno == EADDRNOTAVAIL && address.is_v4()) {
+    return absl::ResourceExhaustedError(
+        "no local port is free for one more connection: widen "
+        "/proc/sys/net/ipv4/ip_local_port_range, or start fewer ranks on a host");
+  }
   return absl::UnavailableError(strerror(errno));
 }
 
