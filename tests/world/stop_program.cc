@@ -66,9 +66,16 @@ class StopJob {
   bool TellsOfTheVictim(const absl::Status& late) const {
     if (work_ == "notify" || work_ == "signal") return true;
     const std::string message(late.message());
-    return message.find("all ranks have arrived by now") != std::string::npos ||
-           message.find(absl::StrCat("1 of ", world_.size(), " ranks have not arrived: ", victim_,
-                                     ";")) != std::string::npos;
+    // Ranks that meet by messages name whom they wait for: where one is a call behind, because it
+    // waits for the victim, that one.
+    for (const std::string& text :
+         {std::string("arrived by now"),
+          absl::StrCat("1 of ", world_.size(), " ranks have not arrived: ", victim_, ";"),
+          std::string("at least one has not arrived"), std::string("has not been told"),
+          std::string("does not answer")}) {
+      if (message.find(text) != std::string::npos) return true;
+    }
+    return false;
   }
   void Insist(Step step);
   void UseTheStopped();
