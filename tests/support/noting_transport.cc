@@ -42,9 +42,9 @@ size_t TransportNotes::empty_polls() const {
   return empty_polls_;
 }
 
-size_t TransportNotes::idle_serves() const {
+size_t TransportNotes::serves() const {
   const std::lock_guard lock(mutex_);
-  return idle_serves_;
+  return serves_;
 }
 
 std::vector<Lane> TransportNotes::abandoned() const {
@@ -107,9 +107,9 @@ size_t NotingTransport::Poll(std::span<Event> events) {
 }
 
 void NotingTransport::Serve(Mutex&, Deadline deadline) {
-  if (absl::Nanoseconds(deadline.RemainingNanos()) > absl::Milliseconds(5)) {
+  {
     const std::lock_guard lock(notes_.mutex_);
-    ++notes_.idle_serves_;
+    ++notes_.serves_;
   }
   // There is nothing to serve.
   absl::SleepFor(absl::Nanoseconds(deadline.RemainingNanos()));

@@ -33,8 +33,8 @@ class TransportNotes {
   std::vector<Posted> posted() const;
   // Polls that told of nothing.
   size_t empty_polls() const;
-  // How often the Engine let a thread serve for long: it does not look for held operations then.
-  size_t idle_serves() const;
+  // How often the Engine let a thread serve, each time after a look for held operations.
+  size_t serves() const;
   std::vector<Lane> abandoned() const;
 
  private:
@@ -49,7 +49,7 @@ class TransportNotes {
   std::deque<Event> events_;
   size_t room_ = SIZE_MAX;
   size_t empty_polls_ = 0;
-  size_t idle_serves_ = 0;
+  size_t serves_ = 0;
   bool at_once_ = false;
 };
 

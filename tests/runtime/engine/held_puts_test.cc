@@ -212,10 +212,10 @@ TEST_F(HeldPuts, ALateFlushLetsThoseThatWereBegunGoOn) {
 TEST_F(HeldPuts, NothingJoinsThemWhereTheThreadHasStoppedLooking) {
   notes_.SetRoom(0);
   Post(0);
-  // The first may be due to a look before the put, the second is not.
-  const size_t idle = notes_.idle_serves() + 2;
+  // The first may be due to a look before the put; the second has seen it, the third none since.
+  const size_t serves = notes_.serves() + 3;
   const Deadline patience = Soon();
-  while (notes_.idle_serves() < idle) {
+  while (notes_.serves() < serves) {
     ASSERT_FALSE(patience.Expired());
     absl::SleepFor(absl::Milliseconds(1));
   }
