@@ -238,6 +238,8 @@ bool Engine::Impl::SendHeld() {
   Lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return may_hold_ = true;  // Is looked for again, so may be held.
   // What waits for its peer to be connected, or to have room, goes on while the program computes.
+  // Who sleeps is to ask again when to poll next.
+  completed_ |= !backlog_.empty();
   if (held_ > 0 || !backlog_.empty()) ProgressLocked();
   may_hold_ = std::exchange(posted_, false);
   return may_hold_ || !backlog_.empty();
