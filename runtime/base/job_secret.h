@@ -6,13 +6,23 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 
 namespace weft {
 
 using JobSecret = std::array<uint8_t, 32>;
 
 // Fresh random bytes.
+void FillAtRandom(std::span<uint8_t> bytes);
 JobSecret MakeJobSecret();
+
+// What only those who know the secret can make of `parts`, one after the other: HMAC-SHA256.
+using Hmac = std::array<uint8_t, 32>;
+Hmac MakeHmac(const JobSecret& secret, std::initializer_list<std::span<const uint8_t>> parts);
+
+// Whether both are the same, in a time that tells nothing of where they differ.
+bool SameInConstantTime(std::span<const uint8_t> a, std::span<const uint8_t> b);
 
 }  // namespace weft
 #endif  // WEFT_RUNTIME_BASE_JOB_SECRET_H_

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/node_of.h"
 #include "weft/rank.h"
 
 namespace weft {
@@ -18,10 +17,10 @@ class NodeMap {
   explicit NodeMap(std::vector<uint16_t> node_of) : node_of_(std::move(node_of)) {
     for (const uint16_t node : node_of_) nodes_ = std::max<uint32_t>(nodes_, node + 1u);
   }
-  // `size` ranks on `nodes` nodes, as NodeOf deals them out.
+  // `size` ranks are dealt out to `nodes` nodes in blocks of equal size, but for one rank.
   static NodeMap Blocks(Rank size, uint32_t nodes) {
     std::vector<uint16_t> node_of(size);
-    for (Rank r = 0; r < size; ++r) node_of[r] = static_cast<uint16_t>(NodeOf(r, size, nodes));
+    for (Rank r = 0; r < size; ++r) node_of[r] = static_cast<uint16_t>(uint64_t{r} * nodes / size);
     return NodeMap(std::move(node_of));
   }
 

@@ -30,7 +30,7 @@ namespace weft {
 class NodeAuthority {
  public:
   // Errors name the limit, what was needed, and the cure. More than one of `nodes`: the
-  // ranks are to believe that they run on so many (NodeOf), and reach no slab of another.
+  // ranks are to believe that they run on so many (NodeMap::Blocks), and reach no slab of another.
   static absl::StatusOr<NodeAuthority> Create(Rank size, const MemoryShape& shape,
                                               uint32_t nodes = 1);
   // For the ranks of `node` alone, out of those of `map`.

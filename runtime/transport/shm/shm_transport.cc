@@ -8,6 +8,7 @@
 #include "runtime/base/doorbell.h"
 #include "runtime/transport/address.h"
 #include "runtime/transport/cpu_atomics.h"
+#include "runtime/transport/key_registration.h"
 #include "runtime/transport/move.h"
 
 namespace weft {
@@ -32,15 +33,6 @@ struct Blob {
     if (blob.magic != kMagic || blob.kind > kControlKey) return std::nullopt;
     return blob;
   }
-};
-
-class ShmRegistration final : public Registration {
- public:
-  explicit ShmRegistration(std::string key) : key_(std::move(key)) {}
-  std::string key() const override { return key_; }
-
- private:
-  const std::string key_;
 };
 
 }  // namespace
@@ -72,7 +64,7 @@ absl::StatusOr<std::unique_ptr<Registration>> ShmTransport::Register(const Segme
                      segment.bytes.size(), " bytes elsewhere: peers find them at a fixed place"));
   }
   const Blob key = {.kind = slab ? Blob::kSlabKey : Blob::kControlKey, .rank = node_.rank};
-  return std::make_unique<ShmRegistration>(key.Encode());
+  return std::make_unique<KeyRegistration>(key.Encode());
 }
 
 std::string ShmTransport::Address() const {

@@ -17,7 +17,7 @@ Greeting::Outcome Greeting::Step(const JobSecret& secret, Judge judge) {
   if (Outcome read = Read(sizeof(TcpProof)); read != Outcome::kMet) return read;
   const std::span<const uint8_t> proof = std::span(buffer_).first<sizeof(TcpProof)>();
   // Others may have come in meanwhile.
-  return SameProof(ProveCaller(secret, said_, challenge_), proof) &&
+  return SameInConstantTime(ProveCaller(secret, said_, challenge_), proof) &&
                  judge(hello_) == HelloRefusal::kNone
              ? Outcome::kMet
              : Outcome::kFailed;

@@ -1,7 +1,5 @@
 #include "runtime/transport/tcp/hello.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -50,25 +48,15 @@ bool AllZero(const uint8_t (&bytes)[N]) {
   return std::ranges::all_of(bytes, [](uint8_t b) { return b == 0; });
 }
 
-TcpProof Prove(const JobSecret& secret, std::string_view label, const Hello::Bytes& hello,
-               std::span<const uint8_t> rest) {
-  TcpProof proof;
-  static_assert(crypto_auth_hmacsha256_BYTES == sizeof(proof));
-  crypto_auth_hmacsha256_state state;
-  crypto_auth_hmacsha256_init(&state, secret.data(), secret.size());
-  crypto_auth_hmacsha256_update(&state, reinterpret_cast<const uint8_t*>(label.data()),
-                                label.size());
-  crypto_auth_hmacsha256_update(&state, hello.data(), hello.size());
-  crypto_auth_hmacsha256_update(&state, rest.data(), rest.size());
-  crypto_auth_hmacsha256_final(&state, proof.data());
-  return proof;
+std::span<const uint8_t> LabelBytes(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 }  // namespace
 
 TcpNonce MakeTcpNonce() {
   TcpNonce nonce;
-  randombytes_buf(nonce.data(), nonce.size());
+  FillAtRandom(nonce);
   return nonce;
 }
 
@@ -123,7 +111,8 @@ Challenge::Bytes Challenge::Seal(const JobSecret& secret, const Hello::Bytes& he
                         .nonce = nonce,
                         .proof = {}};
   const auto unproved = std::bit_cast<Bytes>(wire);
-  wire.proof = Prove(secret, kCalledLabel, hello, std::span(unproved).first(kProvedOfChallenge));
+  wire.proof = MakeHmac(
+      secret, {LabelBytes(kCalledLabel), hello, std::span(unproved).first(kProvedOfChallenge)});
   return std::bit_cast<Bytes>(wire);
 }
 
@@ -139,7 +128,9 @@ absl::StatusOr<Challenge> Challenge::Open(std::span<const uint8_t> bytes, const 
       wire.refusal > static_cast<uint8_t>(HelloRefusal::kTooMany) || wire.zero != 0) {
     return absl::InvalidArgumentError("a malformed challenge");
   }
-  if (!SameProof(Prove(secret, kCalledLabel, hello, bytes.first(kProvedOfChallenge)), wire.proof)) {
+  const Hmac expected =
+      MakeHmac(secret, {LabelBytes(kCalledLabel), hello, bytes.first(kProvedOfChallenge)});
+  if (!SameInConstantTime(expected, wire.proof)) {
     return absl::UnauthenticatedError(
         "whoever listens there does not know this job's secret: it is another job, or no Weft");
   }
@@ -150,11 +141,7 @@ absl::StatusOr<Challenge> Challenge::Open(std::span<const uint8_t> bytes, const 
 
 TcpProof ProveCaller(const JobSecret& secret, const Hello::Bytes& hello,
                      const Challenge::Bytes& challenge) {
-  return Prove(secret, kCallerLabel, hello, challenge);
-}
-
-bool SameProof(const TcpProof& a, std::span<const uint8_t> b) {
-  return b.size() == a.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+  return MakeHmac(secret, {LabelBytes(kCallerLabel), hello, challenge});
 }
 
 }  // namespace weft

@@ -30,7 +30,7 @@ namespace weft {
 inline constexpr uint16_t kTcpVersion = 1;
 
 using TcpNonce = std::array<uint8_t, 32>;
-using TcpProof = std::array<uint8_t, 32>;
+using TcpProof = Hmac;
 
 TcpNonce MakeTcpNonce();
 
@@ -82,8 +82,6 @@ struct Challenge {
 // The caller's proof.
 TcpProof ProveCaller(const JobSecret& secret, const Hello::Bytes& hello,
                      const Challenge::Bytes& challenge);
-// In constant time.
-bool SameProof(const TcpProof& a, std::span<const uint8_t> b);
 
 }  // namespace weft
 #endif  // WEFT_RUNTIME_TRANSPORT_TCP_HELLO_H_

@@ -115,9 +115,7 @@ bool RequestLane::Receive(EventQueue& events, bool& any) {
       data_to_ += received.bytes;
       data_left_ -= received.bytes;
       if (data_left_ == 0) {
-        Tell(front(), events);
-        ++waiting_head_;
-        TellDone(events);
+        EndFront(events);
       }
       if (received.bytes < wanted) return true;
     } else {
@@ -140,9 +138,7 @@ bool RequestLane::TakeReplies(EventQueue& events) {
       data_to_ += count;
       data_left_ -= count;
       if (data_left_ > 0) return true;
-      Tell(front(), events);
-      ++waiting_head_;
-      TellDone(events);
+      EndFront(events);
       continue;
     }
     if (bytes.size() < ReplyFrame::kBytes) return true;
@@ -180,9 +176,7 @@ bool RequestLane::TakeReply(const ReplyFrame& reply, EventQueue& events, bool& w
       }
       in_.Drop(ReplyFrame::kBytes + ReplyFrame::kWordBytes);
       ++done_;
-      Tell(waiting, events);
-      ++waiting_head_;
-      TellDone(events);
+      EndFront(events);
       return true;
     }
     case ReplyFrame::Kind::kData:
@@ -194,9 +188,7 @@ bool RequestLane::TakeReply(const ReplyFrame& reply, EventQueue& events, bool& w
       data_to_ = front().local;
       data_left_ = front().length;
       if (data_left_ == 0) {
-        Tell(front(), events);
-        ++waiting_head_;
-        TellDone(events);
+        EndFront(events);
       }
       return true;
     case ReplyFrame::Kind::kRefused:
@@ -219,6 +211,12 @@ void RequestLane::Tell(const Waiting& waiting, EventQueue& events) {
                .peer = peer_,
                .result = waiting.kind == Waiting::Kind::kBadAddress ? Event::Result::kBadAddress
                                                                     : Event::Result::kOk});
+}
+
+void RequestLane::EndFront(EventQueue& events) {
+  Tell(front(), events);
+  ++waiting_head_;
+  TellDone(events);
 }
 
 void RequestLane::End(EventQueue& events) {

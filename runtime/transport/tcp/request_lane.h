@@ -71,6 +71,8 @@ class RequestLane {
   bool TakeReplies(EventQueue& events);
   bool TakeReply(const ReplyFrame& reply, EventQueue& events, bool& whole);
   void Tell(const Waiting& waiting, EventQueue& events);
+  // The one at the front is done, and those behind it that need no more.
+  void EndFront(EventQueue& events);
   bool Broken(std::string why);
 
   const Rank peer_;

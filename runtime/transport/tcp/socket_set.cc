@@ -75,28 +75,28 @@ std::span<const SocketTag> SocketSet::Ready() {
 
 void SocketSet::Attend() {
   if (in_sight_.load(std::memory_order_relaxed)) {
-    Hide();
     pushed_at_ = MonotonicNanos();
+    Leave();
     return;
   }
   if (++attends_ % kAttendsALook != 0) return;
   const int64_t now = MonotonicNanos();
   if (now - pushed_at_ < kPushNanos) return;
   pushed_at_ = now;
-  const itimerspec ahead = {.it_interval = {},
-                            .it_value = {.tv_sec = 0, .tv_nsec = kAttendedNanos}};
-  timerfd_settime(timer_.get(), 0, &ahead, nullptr);
+  PushTimer();
 }
 
-void SocketSet::Hide() {
+void SocketSet::Leave() {
   in_sight_.store(false, std::memory_order_relaxed);
   SetEvents(waits_.get(), sockets_.get(), 0, kSockets);
+  PushTimer();
+}
+
+void SocketSet::PushTimer() {
   const itimerspec ahead = {.it_interval = {},
                             .it_value = {.tv_sec = 0, .tv_nsec = kAttendedNanos}};
   timerfd_settime(timer_.get(), 0, &ahead, nullptr);
 }
-
-void SocketSet::Leave() { Hide(); }
 
 bool SocketSet::Wait(Deadline deadline) {
   for (;;) {

@@ -63,7 +63,7 @@ class SocketSet {
   static constexpr uint32_t kAttendsALook = 8;
 
   SocketSet() = default;
-  void Hide();
+  void PushTimer();
 
   UniqueFd sockets_;  // An epoll of all of them.
   UniqueFd waits_;    // An epoll of that one, and of the timer.

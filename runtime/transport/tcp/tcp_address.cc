@@ -1,16 +1,12 @@
 #include "runtime/transport/tcp/tcp_address.h"
 
-#include <bit>
-#include <cstring>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/transport/plain_bytes.h"
 #include "runtime/transport/tcp/interfaces.h"
 
 namespace weft {
 namespace {
-
-static_assert(std::endian::native == std::endian::little);
 
 constexpr uint32_t kAddressMagic = 0x31415457;  // "WTA1"
 constexpr uint32_t kKeyMagic = 0x314b5457;      // "WTK1"
@@ -31,18 +27,6 @@ struct KeyWire {
   uint64_t length;
 };
 
-template <typename T>
-void Append(std::string& to, const T& value) {
-  to.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-template <typename T>
-T Read(std::string_view bytes, size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof(value));
-  return value;
-}
-
 absl::Status NotOurs(const char* what, std::string_view bytes) {
   return absl::InvalidArgumentError(
       absl::StrCat("the ", bytes.size(), "-byte ", what,
@@ -54,22 +38,21 @@ absl::Status NotOurs(const char* what, std::string_view bytes) {
 
 std::string TcpAddress::Encode() const {
   std::string bytes;
-  Append(bytes, AddressWire{kAddressMagic, static_cast<uint16_t>(rank),
-                            static_cast<uint16_t>(listening.size())});
-  for (const SocketAddress& end : listening) Append(bytes, EndWire{end.ip, end.port});
+  AppendPlain(bytes, AddressWire{kAddressMagic, static_cast<uint16_t>(rank),
+                                 static_cast<uint16_t>(listening.size())});
+  for (const SocketAddress& end : listening) AppendPlain(bytes, EndWire{end.ip, end.port});
   return bytes;
 }
 
 absl::StatusOr<TcpAddress> TcpAddress::Decode(std::string_view bytes) {
-  if (bytes.size() < sizeof(AddressWire)) return NotOurs("address", bytes);
-  const auto wire = Read<AddressWire>(bytes, 0);
-  if (wire.magic != kAddressMagic || wire.count == 0 || wire.count > kMaxListened ||
-      bytes.size() != sizeof(wire) + wire.count * sizeof(EndWire)) {
+  std::string_view rest = bytes;
+  AddressWire wire;
+  if (!TakePlain(rest, wire) || wire.magic != kAddressMagic || wire.count == 0 ||
+      wire.count > kMaxListened || rest.size() != wire.count * sizeof(EndWire)) {
     return NotOurs("address", bytes);
   }
   TcpAddress address = {.rank = wire.rank, .listening = {}};
-  for (size_t i = 0; i < wire.count; ++i) {
-    const auto end = Read<EndWire>(bytes, sizeof(wire) + i * sizeof(EndWire));
+  for (EndWire end; TakePlain(rest, end);) {
     address.listening.push_back({.ip = end.ip, .port = end.port});
   }
   return address;
@@ -77,15 +60,16 @@ absl::StatusOr<TcpAddress> TcpAddress::Decode(std::string_view bytes) {
 
 std::string TcpKey::Encode() const {
   std::string bytes;
-  Append(bytes,
-         KeyWire{kKeyMagic, static_cast<uint16_t>(rank), static_cast<uint16_t>(segment), length});
+  AppendPlain(bytes, KeyWire{kKeyMagic, static_cast<uint16_t>(rank), static_cast<uint16_t>(segment),
+                             length});
   return bytes;
 }
 
 absl::StatusOr<TcpKey> TcpKey::Decode(std::string_view bytes) {
-  if (bytes.size() != sizeof(KeyWire)) return NotOurs("key", bytes);
-  const auto wire = Read<KeyWire>(bytes, 0);
-  if (wire.magic != kKeyMagic || wire.segment > static_cast<uint16_t>(Segment::Kind::kControl)) {
+  std::string_view rest = bytes;
+  KeyWire wire;
+  if (!TakePlain(rest, wire) || !rest.empty() || wire.magic != kKeyMagic ||
+      wire.segment > static_cast<uint16_t>(Segment::Kind::kControl)) {
     return NotOurs("key", bytes);
   }
   return TcpKey{.rank = wire.rank,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/transport/key_registration.h"
 #include "runtime/transport/tcp/interfaces.h"
 #include "runtime/transport/tcp/sockets.h"
 
@@ -15,15 +16,6 @@ constexpr size_t kEventsAPeer = 2 * RequestLane::kMaxWaiting + 16;
 
 // How long the word of a death may take from another host.
 constexpr absl::Duration kParting = absl::Seconds(1);
-
-class TcpRegistration final : public Registration {
- public:
-  explicit TcpRegistration(std::string key) : key_(std::move(key)) {}
-  std::string key() const override { return key_; }
-
- private:
-  const std::string key_;
-};
 
 }  // namespace
 
@@ -59,9 +51,9 @@ const Transport::Caps& TcpTransport::caps() const {
 }
 
 absl::StatusOr<std::unique_ptr<Registration>> TcpTransport::Register(const Segment& segment) {
-  if (segment.kind == Segment::Kind::kLocal) return std::make_unique<TcpRegistration>("");
+  if (segment.kind == Segment::Kind::kLocal) return std::make_unique<KeyRegistration>("");
   memory_.segments[static_cast<size_t>(segment.kind)] = segment.bytes;
-  return std::make_unique<TcpRegistration>(
+  return std::make_unique<KeyRegistration>(
       TcpKey{.rank = node_.rank, .segment = segment.kind, .length = segment.bytes.size()}.Encode());
 }
 

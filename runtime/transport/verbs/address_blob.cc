@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/transport/plain_bytes.h"
 
 namespace weft {
 namespace {
@@ -45,19 +46,6 @@ struct WireCm {
   uint8_t nonce[16];
 };
 
-template <typename T>
-void Append(std::string& out, const T& wire) {
-  out.append(reinterpret_cast<const char*>(&wire), sizeof(wire));
-}
-
-template <typename T>
-bool Take(std::string_view& in, T& wire) {
-  if (in.size() < sizeof(wire)) return false;
-  std::memcpy(&wire, in.data(), sizeof(wire));
-  in.remove_prefix(sizeof(wire));
-  return true;
-}
-
 WireKey ToWire(const MemoryKey& key) {
   return {.magic = kKeyMagic,
           .rank = key.rank,
@@ -96,7 +84,7 @@ absl::Status NotOurs(std::string_view what, size_t bytes) {
 
 std::string EncodeMemoryKey(const MemoryKey& key) {
   std::string out;
-  Append(out, ToWire(key));
+  AppendPlain(out, ToWire(key));
   return out;
 }
 
@@ -104,7 +92,7 @@ absl::StatusOr<MemoryKey> DecodeMemoryKey(std::string_view bytes) {
   std::string_view rest = bytes;
   WireKey wire;
   MemoryKey key;
-  if (!Take(rest, wire) || !rest.empty() || !FromWire(wire, key)) {
+  if (!TakePlain(rest, wire) || !rest.empty() || !FromWire(wire, key)) {
     return NotOurs("key", bytes.size());
   }
   return key;
@@ -123,18 +111,18 @@ std::string EncodeVerbsAddress(const VerbsAddress& address) {
                        .credits = ToWire(address.credits)};
   std::memcpy(header.gid, address.port.gid.raw, sizeof(header.gid));
   std::string out;
-  Append(out, header);
+  AppendPlain(out, header);
   for (const VerbsAddress::Pairs& pairs : address.pairs) {
-    Append(out, WirePairs{.small = pairs.small.number,
-                          .small_packet = pairs.small.first_packet,
-                          .bulk = pairs.bulk.number,
-                          .bulk_packet = pairs.bulk.first_packet});
+    AppendPlain(out, WirePairs{.small = pairs.small.number,
+                               .small_packet = pairs.small.first_packet,
+                               .bulk = pairs.bulk.number,
+                               .bulk_packet = pairs.bulk.first_packet});
   }
   if (address.cm) {
     WireCm cm = {.v6 = address.cm->v6, .zero = 0, .port = address.cm->port, .ip = {}, .nonce = {}};
     std::memcpy(cm.ip, address.cm->ip, sizeof(cm.ip));
     std::memcpy(cm.nonce, address.cm->nonce.data(), sizeof(cm.nonce));
-    Append(out, cm);
+    AppendPlain(out, cm);
   }
   return out;
 }
@@ -143,7 +131,7 @@ absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
   std::string_view rest = bytes;
   WireHeader header;
   VerbsAddress address;
-  if (!Take(rest, header) || header.magic != kAddressMagic || header.agent > 1 ||
+  if (!TakePlain(rest, header) || header.magic != kAddressMagic || header.agent > 1 ||
       header.ethernet > 1 || header.rank >= kMaxRanks || header.mtu < IBV_MTU_256 ||
       header.mtu > IBV_MTU_4096 || header.max_reads == 0 || header.count > kMaxExchangedRanks ||
       rest.size() != (header.count > 0 ? header.count * sizeof(WirePairs) : sizeof(WireCm)) ||
@@ -161,7 +149,7 @@ absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
   for (uint16_t i = 0; i < header.count; ++i) {
     WirePairs pairs;
     // Packet numbers have 24 bits.
-    if (!Take(rest, pairs) || (pairs.small_packet | pairs.bulk_packet) >> 24 != 0) {
+    if (!TakePlain(rest, pairs) || (pairs.small_packet | pairs.bulk_packet) >> 24 != 0) {
       return NotOurs("address", bytes.size());
     }
     address.pairs.push_back(
@@ -169,7 +157,7 @@ absl::StatusOr<VerbsAddress> DecodeVerbsAddress(std::string_view bytes) {
   }
   if (header.count == 0) {
     WireCm wire;
-    if (!Take(rest, wire) || !FromWire(wire, address.cm.emplace())) {
+    if (!TakePlain(rest, wire) || !FromWire(wire, address.cm.emplace())) {
       return NotOurs("address", bytes.size());
     }
   }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <sodium.h>
 #include <string.h>
 
 #include <algorithm>
@@ -106,7 +105,7 @@ std::string CmAddress::name() const {
 CmListener::CmListener(const CmLibrary& library, EventChannelHandle channel, CmIdHandle id)
     : library_(&library), channel_(std::move(channel)), id_(std::move(id)) {
   address_ = FromSocket(SourceOf(*id_));
-  randombytes_buf(address_.nonce.data(), address_.nonce.size());
+  FillAtRandom(address_.nonce);
 }
 
 absl::StatusOr<CmListener> CmListener::Open(const CmLibrary& library, const VerbsPort& port) {

@@ -1,7 +1,5 @@
 #include "runtime/transport/verbs/cm_message.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -36,15 +34,10 @@ static_assert(sizeof(Wire) == CmMessage::kBytes);
 constexpr size_t kProved = offsetof(Wire, proof);
 
 CmMessage::Nonce Prove(const Wire& wire, const JobSecret& secret, const CmMessage::Nonce& nonce) {
-  uint8_t hash[crypto_auth_hmacsha256_BYTES];
-  crypto_auth_hmacsha256_state state;
-  crypto_auth_hmacsha256_init(&state, secret.data(), secret.size());
-  crypto_auth_hmacsha256_update(&state, reinterpret_cast<const uint8_t*>(&wire), kProved);
-  crypto_auth_hmacsha256_update(&state, nonce.data(), nonce.size());
-  crypto_auth_hmacsha256_final(&state, hash);
+  const auto bytes = std::bit_cast<CmMessage::Bytes>(wire);
+  const Hmac whole = MakeHmac(secret, {std::span(bytes).first(kProved), nonce});
   CmMessage::Nonce proof;
-  static_assert(sizeof(hash) >= sizeof(proof));
-  std::copy_n(hash, proof.size(), proof.begin());
+  std::copy_n(whole.begin(), proof.size(), proof.begin());
   return proof;
 }
 
@@ -89,7 +82,7 @@ absl::StatusOr<CmMessage> CmMessage::Open(std::span<const uint8_t> bytes, const 
                                                    sizeof(wire), " are a message of Weft"));
   }
   const Nonce proof = Prove(wire, secret, nonce);
-  if (sodium_memcmp(proof.data(), wire.proof.data(), proof.size()) != 0) {
+  if (!SameInConstantTime(proof, wire.proof)) {
     return absl::UnauthenticatedError(
         "the sender does not prove that it belongs to this job, or meant another rank");
   }

@@ -15,6 +15,7 @@
 #include "runtime/sync/agreement.h"
 #include "runtime/sync/job_rendezvous.h"
 #include "tests/conformance/fabric.h"
+#include "tests/support/stumble.h"
 
 namespace weft {
 namespace {
@@ -43,17 +44,6 @@ Agreement MakeAgreement(EngineRank& rank) {
   return Agreement(std::make_unique<JobRendezvous>(rank.node(), engine, progress), rank.rank());
 }
 
-void Delay(std::minstd_rand& random) {
-  const uint32_t dice = random() % 1000;
-  if (dice < 2) {
-    absl::SleepFor(absl::Microseconds(800 + random() % 500));  // Others may fall asleep.
-  } else if (dice < 20) {
-    sched_yield();
-  } else if (dice < 300) {
-    for (uint32_t i = random() % 200; i > 0; --i) CpuPause();
-  }
-}
-
 // Barriers in which each rank puts a word to the next one before, and finds that of the
 // one before it after.
 void CheckBarriers(EngineRank& rank, uint64_t rounds, absl::Duration patience) {
@@ -61,7 +51,7 @@ void CheckBarriers(EngineRank& rank, uint64_t rounds, absl::Duration patience) {
   std::minstd_rand random(rank.rank() + 1);
   const auto slot = [](uint64_t round) { return round % 2 * sizeof(uint64_t); };
   for (uint64_t round = 1; round <= rounds; ++round) {
-    Delay(random);
+    Stumble(random);
     const Rank next = static_cast<Rank>((rank.rank() + 1) % rank.size());
     rank.engine().Post(
         {.peer = next, .offset = slot(round), .source = &round, .length = sizeof(round)},
@@ -105,7 +95,7 @@ TEST_P(JobRanks, EveryRankComesToTheSameVerdict) {
       std::minstd_rand random(rank.rank() + 1);
       const uint64_t calls = Rounds(size, 4'000);
       for (uint64_t i = 0; i < calls; ++i) {
-        Delay(random);
+        Stumble(random);
         const bool wrong = i % 7 == 0;
         const bool odd_one_out = wrong && rank.rank() == i % size;
         const auto bitmap_of = [i](Rank r) {
@@ -157,7 +147,7 @@ TEST_P(JobRanks, EverySurvivorNamesARankThatDies) {
       std::minstd_rand random(seed * 100 + rank.rank());
       absl::Status status;
       for (uint64_t round = 0; status.ok(); ++round) {
-        Delay(random);
+        Stumble(random);
         if (rank.rank() == victim && round == 20 + seed) rank.Die();
         status = agreement.Barrier(EngineRank::Soon());
       }

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/runtime/sync/shared_node.h"
+#include "tests/support/stumble.h"
 
 namespace weft {
 namespace {
@@ -25,17 +26,6 @@ const Deadline kExpired = Deadline::AtMonotonicNanos(0);
 absl::Status Enter(NodeBarrier& barrier, Deadline deadline = Deadline()) {
   bool compare = false;
   return barrier.Enter(deadline, compare);
-}
-
-void Delay(std::minstd_rand& random) {
-  const uint32_t dice = random() % 1000;
-  if (dice < 2) {
-    absl::SleepFor(absl::Microseconds(800 + random() % 500));  // Others may fall asleep.
-  } else if (dice < 20) {
-    sched_yield();
-  } else if (dice < 300) {
-    for (uint32_t i = random() % 200; i > 0; --i) CpuPause();
-  }
 }
 
 // Ranks that run `rounds` barriers, and check in each that all have arrived.
@@ -52,7 +42,7 @@ void CheckBarriers(Rank size, uint32_t configured_cpus, uint64_t rounds, bool mi
         CPU_SET(random() % cpus, &set);
         sched_setaffinity(0, sizeof(set), &set);  // May be forbidden: then it stays.
       }
-      Delay(random);
+      Stumble(random);
       node.word(view.rank).store(round, std::memory_order_relaxed);
       ASSERT_TRUE(Enter(barrier).ok());
       for (Rank r = 0; r < size; ++r) {
@@ -215,7 +205,7 @@ TEST(NodeBarrier, EverySurvivorNamesARankThatIsKilled) {
       std::minstd_rand random(seed * 100 + view.rank);
       absl::Status status;
       for (uint64_t round = 0; status.ok(); ++round) {
-        Delay(random);
+        Stumble(random);
         if (view.rank == victim && round == 50 + seed) kill(getpid(), SIGKILL);
         status = Enter(barrier);
       }

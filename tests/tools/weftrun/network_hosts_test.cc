@@ -33,13 +33,6 @@ class NetworkHostsTest : public testing::Test {
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
   }
-  // Until every one of `count` ranks has said that it is up.
-  static bool AwaitUp(const WeftrunProcess& process, size_t count) {
-    const Deadline deadline = Deadline::After(absl::Seconds(60));
-    while (process.out().size() < count * 3 && !deadline.Expired()) usleep(1000);
-    return process.out().size() >= count * 3;
-  }
-
   static NetworkHosts* hosts;
 };
 
@@ -69,7 +62,7 @@ TEST_F(NetworkHostsTest, AHostWhoseLinkIsCutIsLost) {
     WeftrunProcess process({.arguments = OnHosts(names, {TestRankPath(), "ignore=15", "grandchild",
                                                          "join", "share=65536", "fence", "print=up",
                                                          "0:await-dead=2", "hang"})});
-    ASSERT_TRUE(AwaitUp(process, 4)) << process.err();
+    ASSERT_TRUE(process.AwaitUp(4)) << process.err();
     const int64_t cut = MonotonicNanos();
     hosts->SetLink(2, false);
     const WeftrunResult result = process.Wait();
@@ -90,11 +83,11 @@ TEST_F(NetworkHostsTest, WhoIsCutOffIsDeadBeforeItIsSaidToBe) {
       {.arguments =
            OnHosts("localhost,host2", {TestRankPath(), "join", "share=65536", "fence", "print=up",
                                        "0:await-dead=1", "0:print=known", "hang"})});
-  ASSERT_TRUE(AwaitUp(process, 2)) << process.err();
+  ASSERT_TRUE(process.AwaitUp(2)) << process.err();
   ASSERT_EQ(process.Ranks().size(), 2u);
   hosts->SetLink(2, false);
-  const Deadline deadline = Deadline::After(absl::Seconds(60));
-  while (process.out().find("known") == std::string::npos && !deadline.Expired()) usleep(1000);
+  EXPECT_TRUE(process.AwaitOutput(
+      [](const std::string& out) { return out.find("known") != std::string::npos; }));
   EXPECT_LE(process.Ranks().size(), 1u) << process.Describe();
   EXPECT_EQ(process.Wait().code(), 125);
   EXPECT_TRUE(process.Gone(Deadline::After(absl::Seconds(2)))) << process.Describe();
@@ -106,7 +99,7 @@ TEST_F(NetworkHostsTest, ALauncherOrAgentThatIsKilledLeavesNothingOnTheHosts) {
     WeftrunProcess process(
         {.arguments = OnHosts("host1:2,host2:2", {TestRankPath(), "ignore=15", "grandchild", "join",
                                                   "share=65536", "fence", "print=up", "hang"})});
-    ASSERT_TRUE(AwaitUp(process, 4)) << process.err();
+    ASSERT_TRUE(process.AwaitUp(4)) << process.err();
     const auto agents = process.Named("test_agent");
     ASSERT_EQ(agents.size(), 2u);
     kill(launcher ? process.pid() : agents[0], SIGKILL);

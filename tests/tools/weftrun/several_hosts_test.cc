@@ -222,8 +222,7 @@ TEST(SeveralHostsTest, RankZeroReadsStandardInput) {
 TEST(SeveralHostsTest, SignalsReachAllHosts) {
   for (const int signal : {SIGINT, SIGTERM}) {
     WeftrunProcess process({.arguments = OnHosts("a,b", {TestRankPath(), "print=up", "hang"})});
-    const Deadline deadline = Deadline::After(absl::Seconds(60));
-    while (process.out() != "up\nup\n" && !deadline.Expired()) usleep(1000);
+    ASSERT_TRUE(process.AwaitUp(2)) << process.err();
     process.Signal(signal);
     const WeftrunResult result = process.Wait();
     EXPECT_EQ(result.code(), 128 + signal) << result.err;
@@ -235,8 +234,7 @@ TEST(SeveralHostsTest, SignalsReachAllHosts) {
 TEST(SeveralHostsTest, ASignalDoesNotWaitForAHostThatDoesNotStart) {
   WeftrunProcess process({.arguments = {"--agent", "sh -c 'exec sleep 100'", "--host",
                                         "localhost,b", TestRankPath(), "print=up", "hang"}});
-  const Deadline deadline = Deadline::After(absl::Seconds(60));
-  while (process.out() != "up\n" && !deadline.Expired()) usleep(1000);
+  ASSERT_TRUE(process.AwaitUp(1)) << process.err();
   process.Signal(SIGINT);
   const WeftrunResult result = process.Wait();
   EXPECT_EQ(result.code(), 130) << result.err;
@@ -263,8 +261,7 @@ TEST_P(SeveralHostsCleanupTest, NothingIsLeftAfterTwoSeconds) {
                                                  {TestRankPath(), "ignore=15", "grandchild", "join",
                                                   "share=65536", "fence", "print=up", "hang"},
                                                  kAgentAbove)});
-    const Deadline deadline = Deadline::After(absl::Seconds(60));
-    while (process.out() != "up\nup\nup\nup\n" && !deadline.Expired()) usleep(1000);
+    ASSERT_TRUE(process.AwaitUp(4)) << process.err();
     pid_t doomed = 0;
     switch (victim) {
       case Victim::kLauncher:

@@ -187,6 +187,23 @@ WeftrunResult WeftrunProcess::Wait(Deadline deadline) {
   return result;
 }
 
+bool WeftrunProcess::AwaitOutput(const std::function<bool(const std::string&)>& done) const {
+  const Deadline deadline = Deadline::After(absl::Minutes(1));
+  while (!done(out())) {
+    if (deadline.Expired()) return false;
+    usleep(1000);  // Nothing else tells when another process writes to a file.
+  }
+  return true;
+}
+
+bool WeftrunProcess::AwaitUp(size_t count) const {
+  return AwaitOutput([count](const std::string& out) {
+    size_t lines = 0;
+    for (size_t at = 0; (at = out.find("up\n", at)) != std::string::npos; at += 3) ++lines;
+    return lines == count;
+  });
+}
+
 std::string WeftrunProcess::out() const { return Contents(out_); }
 std::string WeftrunProcess::err() const { return Contents(err_); }
 

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,10 @@ class WeftrunProcess {
   bool Gone(Deadline deadline) const;
 
   WeftrunResult Wait(Deadline deadline = Deadline::After(absl::Seconds(60)));
+  // Waits until what has been written is as `done` wants it; false: not in a minute.
+  bool AwaitOutput(const std::function<bool(const std::string& out)>& done) const;
+  // Until each of `count` ranks has said that it is up, with a line "up".
+  bool AwaitUp(size_t count) const;
   // What has been written so far.
   std::string out() const;
   std::string err() const;

@@ -168,7 +168,7 @@ TEST_F(MeetingTest, AReflectedProofIsRefused) {
   const Hello::Bytes said = Hello{.from = 1, .number = 1}.Encode();
   const Challenge::Bytes sealed = Challenge{}.Seal(kSecret, said);
   const TcpProof of_caller = ProveCaller(kSecret, said, sealed);
-  EXPECT_FALSE(SameProof(of_caller, std::span(sealed).last<32>()));
+  EXPECT_FALSE(SameInConstantTime(of_caller, std::span(sealed).last<32>()));
 }
 
 TEST_F(MeetingTest, SilentStrangersDoNotKeepOutAPeer) {
