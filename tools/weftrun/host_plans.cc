@@ -6,14 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "tools/weftrun/hosts.h"
+
 namespace weft {
 namespace {
-
-std::string OwnName() {
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
-  return host;
-}
 
 // What a shell here would give its programs; what only says who a rank is, its own guard says.
 std::vector<std::pair<std::string, std::string>> InheritedVariables() {
@@ -36,8 +32,10 @@ std::vector<std::pair<std::string, std::string>> InheritedVariables() {
 
 std::vector<NodePlan> PlanHosts(const Options& options) {
   const std::vector<std::string>& hosts = options.placement.hosts;
-  NodePlan common = {
-      .node = std::nullopt, .host = OwnName(), .map = options.placement.map, .options = options};
+  NodePlan common = {.node = std::nullopt,
+                     .host = OwnHostName(),
+                     .map = options.placement.map,
+                     .options = options};
   common.options.ranks = common.map.size();
   if (hosts.empty()) return {std::move(common)};
   std::vector<NodePlan> plans;

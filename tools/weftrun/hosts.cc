@@ -180,14 +180,18 @@ absl::StatusOr<Placement> PlaceRanks(const std::vector<Host>& named, Rank ranks,
   return placement;
 }
 
+std::string OwnHostName() {
+  char host[256] = {};
+  gethostname(host, sizeof(host) - 1);
+  return host;
+}
+
 bool IsThisHost(std::string_view name) {
   if (absl::EqualsIgnoreCase(std::string(name), "localhost") || name == "127.0.0.1" ||
       name == "::1") {
     return true;
   }
-  char own[256] = {};
-  gethostname(own, sizeof(own) - 1);
-  const std::string whole = own;
+  const std::string whole = OwnHostName();
   const std::string given(name);
   return !whole.empty() && (absl::EqualsIgnoreCase(given, whole) ||
                             absl::EqualsIgnoreCase(given, whole.substr(0, whole.find('.'))));

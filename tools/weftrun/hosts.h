@@ -1,5 +1,5 @@
 // The hosts of a job: how the user names them, and which ranks run where. Pure
-// functions, but for IsThisHost.
+// functions, but for the last two.
 #ifndef WEFT_TOOLS_WEFTRUN_HOSTS_H_
 #define WEFT_TOOLS_WEFTRUN_HOSTS_H_
 
@@ -39,6 +39,9 @@ struct Placement {
 // ranks beyond all slots are dealt out in turn. `by_node`: one rank to each host in turn.
 absl::StatusOr<Placement> PlaceRanks(const std::vector<Host>& hosts, Rank ranks,
                                      std::optional<uint32_t> per_host, bool by_node);
+
+// This machine's host name.
+std::string OwnHostName();
 
 // Whether a name is this machine's: localhost, or its own host name, short or whole.
 bool IsThisHost(std::string_view name);

@@ -24,6 +24,7 @@
 #include "tools/weftrun/exit_status.h"
 #include "tools/weftrun/frame_stream.h"
 #include "tools/weftrun/guard_process.h"
+#include "tools/weftrun/hosts.h"
 #include "tools/weftrun/input_pipe.h"
 #include "tools/weftrun/node_plan.h"
 #include "tools/weftrun/process_tree.h"
@@ -90,9 +91,7 @@ absl::Status Keeper::SetUp() {
   status.Update(channel_.Start(
       loop_, [this](const Frame& frame) { OnLauncher(frame); },
       [this](const absl::Status&) { EndAll(); }));
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
-  channel_.Send({.type = Frame::Type::kHello, .number = getpid(), .text = host});
+  channel_.Send({.type = Frame::Type::kHello, .number = getpid(), .text = OwnHostName()});
   return status;
 }
 
