@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/authority/rank_list.h"
 #include "tools/weftrun/exit_status.h"
-#include "tools/weftrun/rank_list.h"
 #include "tools/weftrun/uplink.h"
 
 namespace weft {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "runtime/authority/job_authority.h"
+#include "runtime/authority/job_server.h"
 #include "runtime/base/node_map.h"
 #include "tools/weftrun/frame.h"
-#include "tools/weftrun/job_authority.h"
-#include "tools/weftrun/job_server.h"
 
 namespace weft {
 

@@ -14,10 +14,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/authority/rank_list.h"
 #include "tools/weftrun/exit_status.h"
 #include "tools/weftrun/guard_state.h"
 #include "tools/weftrun/process_tree.h"
-#include "tools/weftrun/rank_list.h"
 
 namespace weft {
 

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/authority/job_server.h"
+#include "runtime/authority/node_server.h"
 #include "runtime/base/unique_fd.h"
 #include "tools/weftrun/binding.h"
 #include "tools/weftrun/ending.h"
 #include "tools/weftrun/event_loop.h"
 #include "tools/weftrun/frame_stream.h"
 #include "tools/weftrun/guard.h"
-#include "tools/weftrun/job_server.h"
-#include "tools/weftrun/node_server.h"
 #include "tools/weftrun/rank_link.h"
 #include "tools/weftrun/spawn.h"
 #include "tools/weftrun/uplink.h"

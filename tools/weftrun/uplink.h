@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/authority/job_authority.h"
 #include "tools/weftrun/frame.h"
-#include "tools/weftrun/job_authority.h"
 
 namespace weft {
 

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/authority/job_server.h"
+#include "runtime/authority/node_server.h"
 #include "runtime/base/unique_fd.h"
 #include "tools/weftrun/event_loop.h"
-#include "tools/weftrun/job_server.h"
-#include "tools/weftrun/node_server.h"
 #include "tools/weftrun/rank_link.h"
 
 namespace weft {

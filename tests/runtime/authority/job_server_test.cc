@@ -1,5 +1,5 @@
 // The job's side of the bootstrap, without ranks, hosts or sockets.
-#include "tools/weftrun/job_server.h"
+#include "runtime/authority/job_server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tools/weftrun/rank_list.h"
+#include "runtime/authority/rank_list.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -4,8 +4,8 @@
 // directions are calls, which the links between hosts turn into frames and back:
 // neither side knows which it is. Calls of one direction arrive in order. Not
 // thread-safe.
-#ifndef WEFT_TOOLS_WEFTRUN_JOB_AUTHORITY_H_
-#define WEFT_TOOLS_WEFTRUN_JOB_AUTHORITY_H_
+#ifndef WEFT_RUNTIME_AUTHORITY_JOB_AUTHORITY_H_
+#define WEFT_RUNTIME_AUTHORITY_JOB_AUTHORITY_H_
 
 #include <string_view>
 
@@ -47,4 +47,4 @@ class JobNodes {
 };
 
 }  // namespace weft
-#endif  // WEFT_TOOLS_WEFTRUN_JOB_AUTHORITY_H_
+#endif  // WEFT_RUNTIME_AUTHORITY_JOB_AUTHORITY_H_

@@ -1,4 +1,4 @@
-#include "tools/weftrun/node_server.h"
+#include "runtime/authority/node_server.h"
 
 #include <utility>
 

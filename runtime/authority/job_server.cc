@@ -1,12 +1,12 @@
-#include "tools/weftrun/job_server.h"
+#include "runtime/authority/job_server.h"
 
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/authority/rank_list.h"
 #include "runtime/bootstrap/key_value.h"
-#include "tools/weftrun/rank_list.h"
 
 namespace weft {
 namespace {

@@ -4,8 +4,8 @@
 //
 // It knows of no process or socket: datagrams and deaths come in by calls, and
 // what goes out goes through Outside. Not thread-safe.
-#ifndef WEFT_TOOLS_WEFTRUN_NODE_SERVER_H_
-#define WEFT_TOOLS_WEFTRUN_NODE_SERVER_H_
+#ifndef WEFT_RUNTIME_AUTHORITY_NODE_SERVER_H_
+#define WEFT_RUNTIME_AUTHORITY_NODE_SERVER_H_
 
 #include <sys/types.h>
 
@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/authority/job_authority.h"
 #include "runtime/base/node_fds.h"
 #include "runtime/base/node_map.h"
 #include "runtime/bootstrap/wire.h"
 #include "runtime/memory/node_memory.h"
-#include "tools/weftrun/job_authority.h"
 #include "weft/rank.h"
 
 namespace weft {
@@ -79,4 +79,4 @@ class NodeServer final : public JobNodes {
 };
 
 }  // namespace weft
-#endif  // WEFT_TOOLS_WEFTRUN_NODE_SERVER_H_
+#endif  // WEFT_RUNTIME_AUTHORITY_NODE_SERVER_H_

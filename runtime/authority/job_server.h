@@ -4,8 +4,8 @@
 //
 // It knows of no process, host or socket: requests and deaths come in by calls,
 // and what goes out goes through JobNodes. Not thread-safe.
-#ifndef WEFT_TOOLS_WEFTRUN_JOB_SERVER_H_
-#define WEFT_TOOLS_WEFTRUN_JOB_SERVER_H_
+#ifndef WEFT_RUNTIME_AUTHORITY_JOB_SERVER_H_
+#define WEFT_RUNTIME_AUTHORITY_JOB_SERVER_H_
 
 #include <cstdint>
 #include <optional>
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/authority/job_authority.h"
 #include "runtime/base/job_secret.h"
 #include "runtime/bootstrap/wire.h"
-#include "tools/weftrun/job_authority.h"
 #include "weft/rank.h"
 
 namespace weft {
@@ -81,4 +81,4 @@ class JobServer final : public JobAuthority {
 };
 
 }  // namespace weft
-#endif  // WEFT_TOOLS_WEFTRUN_JOB_SERVER_H_
+#endif  // WEFT_RUNTIME_AUTHORITY_JOB_SERVER_H_

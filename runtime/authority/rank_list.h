@@ -1,6 +1,6 @@
 // Ranks in a message: a few by name, the rest by number. Used by one thread.
-#ifndef WEFT_TOOLS_WEFTRUN_RANK_LIST_H_
-#define WEFT_TOOLS_WEFTRUN_RANK_LIST_H_
+#ifndef WEFT_RUNTIME_AUTHORITY_RANK_LIST_H_
+#define WEFT_RUNTIME_AUTHORITY_RANK_LIST_H_
 
 #include <string>
 #include <string_view>
@@ -24,4 +24,4 @@ class RankList {
 };
 
 }  // namespace weft
-#endif  // WEFT_TOOLS_WEFTRUN_RANK_LIST_H_
+#endif  // WEFT_RUNTIME_AUTHORITY_RANK_LIST_H_
