@@ -14,10 +14,12 @@ namespace internal {
 class Runtime;
 }  // namespace internal
 
-// Cheap to copy. Today a team is the whole world.
+// Cheap to copy. Today a team is the whole world, or those of it that have gone on
+// without ranks that died (World::Continue).
 class Team {
  public:
-  // How many members, and which one this process is.
+  // How many members, and which one this process is. An index is no rank: where ranks have died
+  // they differ.
   Rank size() const;
   TeamIndex index() const;
   // The world's rank of a member, which must be below size().
@@ -28,7 +30,7 @@ class Team {
   // returns what they had to report. At most the waits' deadline:
   // kDeadlineExceeded names the members that are missing, and calling again
   // re-enters the same barrier. kUnavailable, at once, when a member is dead or
-  // has left (named). One thread at a time.
+  // has left (named), and until World::Continue. One thread at a time.
   absl::Status Barrier() const;
 
   // The runtime's own.

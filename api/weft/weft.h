@@ -7,6 +7,7 @@
 #include "weft/access.h"
 #include "weft/allocate.h"
 #include "weft/atomics.h"
+#include "weft/dead_set.h"
 #include "weft/future.h"
 #include "weft/local_buffer.h"
 #include "weft/main.h"

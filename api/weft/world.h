@@ -3,12 +3,15 @@
 #define WEFT_WORLD_H_
 
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "weft/dead_set.h"
 #include "weft/rank.h"
 #include "weft/team.h"
 
@@ -60,10 +63,40 @@ class World {
   Rank rank() const { return rank_; }
   Rank size() const { return size_; }
 
-  // The team of all ranks.
+  // The team of all ranks, but for those that Continue went on without.
   const Team& team() const { return *team_; }
   operator const Team&() const { return *team_; }
   absl::Status Barrier() const { return team_->Barrier(); }
+
+  // --- When ranks die, and the others go on: weftrun --on-failure=notify. ---
+  // Within the bounds of a death's becoming known, operations on the dead rank and all waits and
+  // collective calls end with kUnavailable. Then the survivors agree on who is dead: from the
+  // epoch on that Dead() shows, no dead rank's operation lands anywhere any more.
+
+  // The newest that all survivors have agreed on; never blocks.
+  DeadSet Dead() const;
+
+  // Calls `callback` once an epoch, on a thread of the library's, and for the present one, unless
+  // that is 0, before OnDeath returns. It must not block, nor make a collective call; operations
+  // and waking the program's own threads are what it is for. Called until the World and all that
+  // was made through it are gone. Never in a job that ends when a rank fails.
+  void OnDeath(std::function<void(const DeadSet&)> callback);
+
+  // Goes on without the dead: collective over the ranks that are alive and have not left, each of
+  // which has had kUnavailable from something, or has been called back. Blocks until all have
+  // called it, at most the waits' deadline; a death meanwhile only changes who that is. First ends
+  // this process's operations, and leaves their errors to Flush. Afterwards
+  // they are the world's team, whose indices have no holes: Barrier and the Create functions are
+  // among them, and waits are ended by new deaths alone. Symmetric objects and counters stay as
+  // they were; what a Create made on some of the ranks only is released. Flush() does not report
+  // what was lost at the dead any more, Flush(rank) does. Ranks keep their numbers, and size() is
+  // what it was. kFailedPrecondition: nobody has died since, or the job ends when a rank fails.
+  absl::Status Continue();
+
+  // The slab of a rank that is dead and ran on this node, read-only, as it left it: an address
+  // lies RemotePtr::offset() bytes from its beginning. Valid until Leave. kFailedPrecondition: it
+  // is not in Dead(); kUnavailable: it ran on another node, and its memory has gone with it.
+  absl::StatusOr<std::span<const std::byte>> Salvage(Rank rank) const;
 
  private:
   friend class internal::Runtime;

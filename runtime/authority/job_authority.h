@@ -44,6 +44,13 @@ class JobNodes {
   virtual void MakeMemory(const MemoryShape& shape) = 0;
   // To every node: this rank has died or left.
   virtual void Publish(Rank rank, MemberState state, int wait_status) = 0;
+
+  // Where survivors go on. To every node: the dead so far are proposed as a dead set, or are it
+  // from an epoch on.
+  virtual void Propose(uint32_t proposal) = 0;
+  virtual void Announce(uint32_t epoch) = 0;
+  // To the rank's node: end it, it does not acknowledge.
+  virtual void Kill(Rank rank) = 0;
 };
 
 }  // namespace weft

@@ -19,8 +19,14 @@ std::string_view NameOf(Type type) {
 
 }  // namespace
 
-JobServer::JobServer(Rank size, uint32_t nodes, uint32_t memories, JobNodes& to)
-    : size_(size), nodes_(nodes), memories_(memories), to_(to), members_(size) {}
+JobServer::JobServer(Rank size, uint32_t nodes, uint32_t memories, JobNodes& to,
+                     bool survivors_go_on)
+    : size_(size),
+      nodes_(nodes),
+      memories_(memories),
+      survivors_go_on_(survivors_go_on),
+      to_(to),
+      members_(size) {}
 
 void JobServer::Request(Rank rank, const WireMessage& request) {
   switch (request.type) {
@@ -42,6 +48,14 @@ void JobServer::Request(Rank rank, const WireMessage& request) {
       break;
     case Type::kLeave:
       Leave(rank, request.id);
+      break;
+    case Type::kAcknowledge:
+      if (epochs_.Acknowledge(rank, static_cast<uint32_t>(request.first))) {
+        to_.Announce(epochs_.epoch());
+      }
+      break;
+    case Type::kContinue:
+      Continue(rank, request);
       break;
     default:
       Answer(rank, request.id,
@@ -85,6 +99,8 @@ void JobServer::Leave(Rank rank, uint32_t id) {
   LoseMember(rank, Standing::kLeft, absl::StrFormat("rank %u has left the job", rank));
   to_.Publish(rank, MemberState::kLeft, 0);
   Answer(rank, id, absl::OkStatus());
+  if (epochs_.Excuse(rank)) to_.Announce(epochs_.epoch());
+  CompleteContinue();
 }
 
 void JobServer::EnterCollective(Rank rank, const WireMessage& request) {
@@ -145,6 +161,7 @@ void JobServer::ReportMemory(const absl::Status& status) {
 
 void JobServer::AnswerCollective(const absl::Status& status, bool with_memory) {
   waiting_ = 0;
+  formed_ |= with_memory;
   for (Rank r = 0; r < size_; ++r) {
     const uint32_t id = members_[r].waiting->id;
     members_[r].waiting.reset();
@@ -161,6 +178,7 @@ void JobServer::ReportDeath(Rank rank, int wait_status, std::string_view how) {
   if (!Runs(rank)) return;
   LoseMember(rank, Standing::kDead, absl::StrFormat("rank %u %s", rank, std::string(how)));
   to_.Publish(rank, MemberState::kDead, wait_status);
+  if (survivable()) Propose();
 }
 
 void JobServer::ReportEndedUnjoined(Rank rank) {
@@ -172,6 +190,7 @@ void JobServer::ReportEndedUnjoined(Rank rank) {
 void JobServer::LoseMember(Rank rank, Standing standing, std::string why) {
   Member& member = members_[rank];
   member.standing = standing;
+  member.continuing.reset();
   if (member.waiting) {
     member.waiting.reset();
     --waiting_;
@@ -187,10 +206,67 @@ void JobServer::LoseMember(Rank rank, Standing standing, std::string why) {
   }
 }
 
+std::vector<Rank> JobServer::Joined() const {
+  std::vector<Rank> joined;
+  for (Rank rank = 0; rank < size_; ++rank) {
+    if (members_[rank].standing == Standing::kJoined) joined.push_back(rank);
+  }
+  return joined;
+}
+
+void JobServer::Propose() {
+  const std::vector<Rank> joined = Joined();
+  to_.Propose(epochs_.Propose(joined, MonotonicNanos()));
+  // They wanted to go on without those that were dead before.
+  for (const Rank rank : joined) {
+    const auto request = std::exchange(members_[rank].continuing, std::nullopt);
+    if (request) Answer(rank, request->id, absl::AbortedError("another rank has died"));
+  }
+}
+
+void JobServer::Tick(int64_t now) {
+  for (const Rank rank : epochs_.Late(now)) to_.Kill(rank);
+}
+
+void JobServer::Continue(Rank rank, const WireMessage& request) {
+  if (!survivable()) {
+    Answer(rank, request.id, absl::FailedPreconditionError("this job ends when a rank fails"));
+  } else if (epochs_.pending() || request.first != epochs_.epoch()) {
+    Answer(rank, request.id, absl::AbortedError("another rank has died"));
+  } else {
+    members_[rank].continuing = request;
+    CompleteContinue();
+  }
+}
+
+void JobServer::CompleteContinue() {
+  const std::vector<Rank> joined = Joined();
+  std::string members(size_ / 8 + 1, '\0');
+  const WireMessage* furthest = nullptr;
+  for (const Rank rank : joined) {
+    const auto& request = members_[rank].continuing;
+    if (!request) return;
+    members[rank / 8] = static_cast<char>(members[rank / 8] | 1 << rank % 8);
+    if (furthest == nullptr || request->second > furthest->second) furthest = &*request;
+  }
+  if (furthest == nullptr) return;
+  const WireMessage answer = {.type = Type::kContinued,
+                              .first = furthest->second,
+                              .second = epochs_.epoch(),
+                              .value = absl::StrCat(members, furthest->value)};
+  for (const Rank rank : joined) {
+    WireMessage own = answer;
+    own.id = std::exchange(members_[rank].continuing, std::nullopt)->id;
+    to_.Answer(rank, own);
+  }
+}
+
 std::string JobServer::WhoIsMissing() const {
   RankList missing;
   for (Rank rank = 0; rank < size_; ++rank) {
-    if (members_[rank].waiting) continue;
+    if (members_[rank].waiting || members_[rank].continuing) continue;
+    // Who goes on does so without those.
+    if (formed_ && !Runs(rank)) continue;
     missing.Add(rank, members_[rank].standing == Standing::kStarted ? " (has not joined)" : "");
   }
   if (waiting_ == size_) return "waiting for the nodes to make their memory";

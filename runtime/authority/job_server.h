@@ -1,6 +1,7 @@
 // The job's side of the bootstrap: holds the key-value store, completes fences,
 // has the nodes make their memory once all ranks have asked for it, and spreads
-// the word of who died or left, in one order for all.
+// the word of who died or left, in one order for all. Where survivors go on, it
+// agrees with them on each dead set (epochs.h), and brings them together again.
 //
 // It knows of no process, host or socket: requests and deaths come in by calls,
 // and what goes out goes through JobNodes. Not thread-safe.
@@ -15,7 +16,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/authority/epochs.h"
 #include "runtime/authority/job_authority.h"
+#include "runtime/base/deadline.h"
 #include "runtime/base/job_secret.h"
 #include "runtime/bootstrap/wire.h"
 #include "weft/rank.h"
@@ -25,13 +28,22 @@ namespace weft {
 class JobServer final : public JobAuthority {
  public:
   // The ranks are told that they run on `nodes` nodes. `memories`: how many answer
-  // MakeMemory. `to` must outlive the server.
-  JobServer(Rank size, uint32_t nodes, uint32_t memories, JobNodes& to);
+  // MakeMemory. `to` must outlive the server. `survivors_go_on`: once all have their memory,
+  // that is; before, no rank can do without another.
+  JobServer(Rank size, uint32_t nodes, uint32_t memories, JobNodes& to,
+            bool survivors_go_on = false);
 
   void Request(Rank rank, const WireMessage& request) override;
   void ReportDeath(Rank rank, int wait_status, std::string_view how) override;
   void ReportEndedUnjoined(Rank rank) override;
   void ReportMemory(const absl::Status& status) override;
+
+  // What is due, and when to call it next.
+  void Tick(int64_t now);
+  Deadline next() const { return epochs_.next(); }
+
+  // Whether a failure now is survived.
+  bool survivable() const { return survivors_go_on_ && formed_; }
 
   // Whether it has neither left, died nor ended: its host's loss is its death.
   bool Runs(Rank rank) const {
@@ -46,6 +58,8 @@ class JobServer final : public JobAuthority {
     // The collective request that this rank waits in.
     std::optional<WireMessage> waiting;
     bool has_memory = false;
+    // With whom it wants to go on; not in `waiting`.
+    std::optional<WireMessage> continuing;
   };
   struct Entry {
     Rank owner;
@@ -66,10 +80,16 @@ class JobServer final : public JobAuthority {
   // `rank` can take part in no collective call any more; who waits hears it.
   void LoseMember(Rank rank, Standing standing, std::string why);
   std::string WhoIsMissing() const;
+  void Propose();
+  void Continue(Rank rank, const WireMessage& request);
+  // All that can go on want to: answers them.
+  void CompleteContinue();
+  std::vector<Rank> Joined() const;
 
   const Rank size_;
   const uint32_t nodes_;
   const uint32_t memories_;
+  const bool survivors_go_on_;
   const JobSecret secret_ = MakeJobSecret();
   JobNodes& to_;
   std::vector<Member> members_;
@@ -77,6 +97,8 @@ class JobServer final : public JobAuthority {
   std::string first_loss_;   // Why no collective call can complete; empty: they can.
   uint32_t memory_due_ = 0;  // How many have not answered MakeMemory yet.
   absl::Status memory_;      // The first answer that was no.
+  bool formed_ = false;      // All have their memory.
+  Epochs epochs_;
   std::unordered_map<std::string, Entry> store_;
 };
 

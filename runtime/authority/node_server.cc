@@ -12,8 +12,13 @@ using Type = WireMessage::Type;
 }  // namespace
 
 NodeServer::NodeServer(const NodeMap& map, std::optional<uint32_t> node, JobAuthority& job,
-                       Outside& outside)
-    : map_(map), node_(node), job_(job), outside_(outside), members_(map.size()) {}
+                       Outside& outside, bool survivors_go_on)
+    : map_(map),
+      node_(node),
+      job_(job),
+      outside_(outside),
+      survivors_go_on_(survivors_go_on),
+      members_(map.size()) {}
 
 void NodeServer::Receive(Rank rank, pid_t process, std::string_view datagram) {
   auto message = DecodeWire(datagram);
@@ -31,6 +36,7 @@ void NodeServer::Receive(Rank rank, pid_t process, std::string_view datagram) {
     return;
   }
   if (member.standing != Standing::kJoined) {
+    if (message->type == Type::kAcknowledge) return;  // It has left meanwhile.
     Refuse(rank, message->id,
            absl::FailedPreconditionError(absl::StrFormat("rank %u %s", rank,
                                                          member.standing == Standing::kStarted
@@ -78,6 +84,7 @@ absl::Status NodeServer::TryMakeMemory(const MemoryShape& shape) {
   auto made = node_ ? NodeAuthority::CreateOn(*node_, map_, shape)
                     : NodeAuthority::Create(map_.size(), shape, map_.nodes());
   if (!made.ok()) return made.status();
+  if (survivors_go_on_) made->LetSurvivorsGoOn();
   std::vector<NodeFds> fds;
   for (uint32_t node = node_.value_or(0); node < (node_ ? *node_ + 1 : map_.nodes()); ++node) {
     auto copies = made->Duplicate(node);
@@ -113,6 +120,14 @@ void NodeServer::Publish(Rank rank, MemberState state, int wait_status) {
     if (!members_[r].welcome || members_[r].standing != Standing::kJoined) continue;
     outside_.Send(r, {.type = Type::kDeath, .first = rank}, nullptr);
   }
+}
+
+void NodeServer::Propose(uint32_t proposal) {
+  if (memory_) memory_->Propose(proposal);
+}
+
+void NodeServer::Announce(uint32_t epoch) {
+  if (memory_) memory_->Announce(epoch);
 }
 
 }  // namespace weft

@@ -36,6 +36,8 @@ class NodeServer final : public JobNodes {
     virtual void OnJoined(Rank rank, pid_t process) = 0;
     virtual void OnLeft(Rank rank) = 0;
     virtual void OnAbort(Rank rank, int code, std::string_view message) = 0;
+    // Its processes are to end, now.
+    virtual void Kill(Rank rank) = 0;
   };
 
   // Where a rank of this node stands.
@@ -43,7 +45,8 @@ class NodeServer final : public JobNodes {
 
   // For the ranks of `node`; nullopt: for all of them, whatever `map` makes them believe.
   // `job` and `outside` must outlive the server.
-  NodeServer(const NodeMap& map, std::optional<uint32_t> node, JobAuthority& job, Outside& outside);
+  NodeServer(const NodeMap& map, std::optional<uint32_t> node, JobAuthority& job, Outside& outside,
+             bool survivors_go_on = false);
 
   // A datagram of `rank`, sent by `process` (0: not known).
   void Receive(Rank rank, pid_t process, std::string_view datagram);
@@ -52,10 +55,15 @@ class NodeServer final : public JobNodes {
   void ReportEndedUnjoined(Rank rank);
 
   Standing standing(Rank rank) const { return members_[rank].standing; }
+  // Whether a failure now is survived, as far as this node knows.
+  bool survivable() const { return survivors_go_on_ && memory_.has_value(); }
 
   void Answer(Rank to, const WireMessage& answer) override;
   void MakeMemory(const MemoryShape& shape) override;
   void Publish(Rank rank, MemberState state, int wait_status) override;
+  void Propose(uint32_t proposal) override;
+  void Announce(uint32_t epoch) override;
+  void Kill(Rank rank) override { outside_.Kill(rank); }
 
  private:
   struct Member {
@@ -72,6 +80,7 @@ class NodeServer final : public JobNodes {
   const std::optional<uint32_t> node_;
   JobAuthority& job_;
   Outside& outside_;
+  const bool survivors_go_on_;
   std::vector<Member> members_;
   std::vector<Rank> dead_;
   std::optional<NodeAuthority> memory_;

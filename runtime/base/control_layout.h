@@ -89,7 +89,7 @@ enum class MemberState : uint8_t { kAlive = 0, kLeft = 1, kDead = 2 };
 
 // Written by the guard (a lone rank's guard is itself); ranks map it read-only.
 struct Membership {
-  // Added to after every change of a state; wait loops look at this one word.
+  // Added to, as a futex, after every change of what is below; wait loops look at this one word.
   alignas(kLineBytes) std::atomic<uint32_t> changes;
   std::atomic<uint32_t> dead;  // How many are dead.
   std::atomic<uint32_t> left;  // How many have left.
@@ -100,6 +100,15 @@ struct Membership {
   alignas(kLineBytes) std::atomic<uint32_t> lost_at[kMaxRanks + 1];
   // The wait status (waitpid) of a dead rank; -1 when it is not known.
   alignas(kLineBytes) std::atomic<int32_t> wait_status[kMaxRanks + 1];
+
+  // Where survivors of a failure go on: 1; never changes.
+  alignas(kLineBytes) std::atomic<uint32_t> survivors_go_on;
+  // The last dead set that was proposed: whoever is alive gives those ranks up, and acknowledges.
+  std::atomic<uint32_t> proposal;
+  // The last that was acknowledged by all: the version of the membership.
+  std::atomic<uint32_t> epoch;
+  // From which epoch on a rank is in the dead set; 0: in none yet. Never changes again.
+  alignas(kLineBytes) std::atomic<uint32_t> dead_since[kMaxRanks + 1];
 
   // On which node each rank runs; never changes.
   alignas(kLineBytes) std::atomic<uint16_t> node[kMaxRanks + 1];

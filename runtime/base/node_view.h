@@ -16,7 +16,16 @@ struct NodeView {
   size_t slab_bytes = 0;              // The size and the stride of a slab.
   std::byte* control_base = nullptr;  // Control regions, kControlBytes apart.
   const Membership* membership = nullptr;
+  // Of the process that has this view: deaths up to this epoch are known to its program, and fail
+  // only calls that name the rank. Null: none are.
+  const std::atomic<uint32_t>* accepted_epoch = nullptr;
 
+  // Whether `r` is dead, and in a dead set that the program has accepted.
+  bool AcceptedDead(Rank r) const {
+    if (accepted_epoch == nullptr) return false;
+    const uint32_t since = membership->dead_since[r].load(std::memory_order_acquire);
+    return since != 0 && since <= accepted_epoch->load(std::memory_order_acquire);
+  }
   // How many ranks share this node's cpus.
   Rank RanksHere() const {
     const uint16_t here = membership->node[rank].load(std::memory_order_relaxed);

@@ -8,13 +8,13 @@
 namespace weft {
 namespace {
 
-// The first that was lost in one of the states that `counts` tells.
+// The first that was lost, of those that `counts` is true for.
 template <typename Counts>
 std::optional<Rank> First(const Membership& membership, Rank size, Counts&& counts) {
   std::optional<Rank> first;
   uint32_t first_at = UINT32_MAX;
   for (Rank r = 0; r < size; ++r) {
-    if (!counts(membership.state[r].load(std::memory_order_acquire))) continue;
+    if (!counts(r)) continue;
     const uint32_t at = membership.lost_at[r].load(std::memory_order_relaxed);
     if (at >= first_at) continue;
     first = r;
@@ -25,13 +25,19 @@ std::optional<Rank> First(const Membership& membership, Rank size, Counts&& coun
 
 }  // namespace
 
-std::optional<Rank> FirstDead(const Membership& membership, Rank size) {
+std::optional<Rank> FirstDead(const NodeView& node) {
+  const Membership& membership = *node.membership;
   if (membership.dead.load(std::memory_order_acquire) == 0) return std::nullopt;
-  return First(membership, size, [](MemberState state) { return state == MemberState::kDead; });
+  return First(membership, node.size, [&](Rank r) {
+    return membership.state[r].load(std::memory_order_acquire) == MemberState::kDead &&
+           !node.AcceptedDead(r);
+  });
 }
 
 std::optional<Rank> FirstLost(const Membership& membership, Rank size) {
-  return First(membership, size, [](MemberState state) { return state != MemberState::kAlive; });
+  return First(membership, size, [&](Rank r) {
+    return membership.state[r].load(std::memory_order_acquire) != MemberState::kAlive;
+  });
 }
 
 std::string DescribeWaitStatus(int wait_status) {

@@ -9,12 +9,14 @@
 
 #include "absl/status/status.h"
 #include "runtime/base/control_layout.h"
+#include "runtime/base/node_view.h"
 
 namespace weft {
 
-// Which of ranks 0 .. size - 1 died first. One load while none is dead.
-std::optional<Rank> FirstDead(const Membership& membership, Rank size);
-// Which died or left first: the others may have done so because of it.
+// Which rank died first, of those whose death the program has not accepted. One load while
+// none is dead.
+std::optional<Rank> FirstDead(const NodeView& node);
+// Which of ranks 0 .. size - 1 died or left first: the others may have done so because of it.
 std::optional<Rank> FirstLost(const Membership& membership, Rank size);
 
 // "killed by signal 9 (Killed)", "exited with status 3", or that it is not known.

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +27,8 @@ class Bootstrap {
  public:
   inline static constexpr size_t kMaxKeyBytes = 256;
   inline static constexpr size_t kMaxValueBytes = 16 * 1024;
+  // Of what a collective call came to.
+  inline static constexpr size_t kMaxResultBytes = 4 * 1024;
 
   virtual ~Bootstrap() = default;
 
@@ -54,6 +57,28 @@ class Bootstrap {
   // Ends the job with `code`, telling its user `message`. Returns once the
   // request is on its way; the caller ends itself.
   virtual void Abort(int code, std::string_view message) = 0;
+
+  // --- Where survivors of a failure go on (Membership::survivors_go_on). ---
+
+  // Says that this rank has given up the dead of `proposal`. Never waits for a request
+  // that is under way.
+  virtual void Acknowledge(uint32_t /*proposal*/) {}
+
+  struct Survivors {
+    uint32_t epoch = 0;
+    std::vector<Rank> members;  // Those that go on together, ascending.
+    // How many collective calls the furthest of them has completed, and what the last came to.
+    uint64_t completed = 0;
+    std::string result;
+  };
+  // Collective over all that neither are dead in `epoch` nor have left; `completed` and `result`
+  // (at most kMaxResultBytes) are this rank's own. kAborted: another dead set is under way or
+  // there already, call again with that. A call that its deadline cut short may have come to
+  // an end for its own epoch when it is made again.
+  virtual absl::StatusOr<Survivors> Continue(uint32_t /*epoch*/, uint64_t /*completed*/,
+                                             std::string_view /*result*/, Deadline) {
+    return absl::FailedPreconditionError("this job ends when a rank fails");
+  }
 
   // A rank that is known to have died and was not reported before; never blocks.
   virtual std::optional<Rank> NextDeath() = 0;

@@ -22,7 +22,9 @@ using Type = WireMessage::Type;
 // somebody has stopped it.
 Deadline Prompt() { return Deadline::After(absl::Seconds(30)); }
 
-bool IsCollective(Type type) { return type == Type::kFence || type == Type::kShareMemory; }
+bool IsCollective(Type type) {
+  return type == Type::kFence || type == Type::kShareMemory || type == Type::kContinue;
+}
 
 std::string_view NameOf(Type type) {
   switch (type) {
@@ -36,6 +38,8 @@ std::string_view NameOf(Type type) {
       return "getting a key";
     case Type::kFence:
       return "the bootstrap fence";
+    case Type::kContinue:
+      return "going on with those that survive";
     case Type::kLeave:
       return "leaving the job";
     default:
@@ -157,6 +161,36 @@ void WeftrunBootstrap::Abort(int code, std::string_view message) {
                            .text = std::string(message)}),
                {}, Deadline::After(absl::Seconds(1)))
       .IgnoreError();
+}
+
+void WeftrunBootstrap::Acknowledge(uint32_t proposal) {
+  if (!CheckProcess().ok()) return;
+  // A guard that takes no message is ending the job, or takes this rank for lost.
+  SendDatagram(socket_.get(), EncodeWire({.type = Type::kAcknowledge, .first = proposal}), {},
+               Deadline::After(absl::Seconds(1)))
+      .IgnoreError();
+}
+
+absl::StatusOr<Bootstrap::Survivors> WeftrunBootstrap::Continue(uint32_t epoch, uint64_t completed,
+                                                                std::string_view result,
+                                                                Deadline deadline) {
+  auto answer = Call(
+      {.type = Type::kContinue, .first = epoch, .second = completed, .value = std::string(result)},
+      deadline);
+  if (!answer.ok()) return answer.status();
+  const WireMessage& message = answer->message;
+  const size_t bitmap_bytes = size_ / 8 + 1;
+  if (message.type != Type::kContinued || message.value.size() < bitmap_bytes) {
+    return absl::InternalError("going on with those that survive: weftrun's answer makes no sense");
+  }
+  Survivors survivors = {.epoch = static_cast<uint32_t>(message.second),
+                         .members = {},
+                         .completed = message.first,
+                         .result = message.value.substr(bitmap_bytes)};
+  for (Rank rank = 0; rank < size_; ++rank) {
+    if ((message.value[rank / 8] >> rank % 8 & 1) != 0) survivors.members.push_back(rank);
+  }
+  return survivors;
 }
 
 std::optional<Rank> WeftrunBootstrap::NextDeath() {

@@ -47,6 +47,9 @@ class WeftrunBootstrap final : public Bootstrap {
   absl::Status Fence(Deadline deadline) override;
   absl::Status Leave() override;
   void Abort(int code, std::string_view message) override;
+  void Acknowledge(uint32_t proposal) override;
+  absl::StatusOr<Survivors> Continue(uint32_t epoch, uint64_t completed, std::string_view result,
+                                     Deadline deadline) override;
   std::optional<Rank> NextDeath() override;
 
  private:

@@ -62,6 +62,19 @@ bool ShapeOf(WireMessage::Type type, Shape& shape) {
     case Type::kAbort:
       shape = {.max_text = kMaxWireTextBytes, .max_first = UINT32_MAX};
       return true;
+    case Type::kAcknowledge:
+      shape = {.max_first = UINT32_MAX};
+      return true;
+    case Type::kContinue:
+      shape = {.max_value = Bootstrap::kMaxResultBytes,
+               .max_first = UINT32_MAX,
+               .max_second = UINT64_MAX};
+      return true;
+    case Type::kContinued:
+      shape = {.max_value = Bootstrap::kMaxValueBytes,
+               .max_first = UINT64_MAX,
+               .max_second = UINT32_MAX};
+      return true;
     case Type::kWelcome:
       shape = {.max_value = sizeof(JobSecret), .max_first = kMaxRanks - 1, .max_second = kMaxRanks};
       return true;

@@ -20,7 +20,7 @@
 
 namespace weft {
 
-inline constexpr uint16_t kWireVersion = 2;
+inline constexpr uint16_t kWireVersion = 3;
 inline constexpr size_t kWireHeaderBytes = 40;
 // Of a status' or an abort's message; Encode cuts what is longer.
 inline constexpr size_t kMaxWireTextBytes = 4096;
@@ -36,13 +36,21 @@ struct WireMessage {
     kMissing,  // Who keeps the collective call that this rank is in from completing?
     kLeave,
     kAbort,  // first: exit code (as int32), text: message. Not answered.
+    // Where survivors go on. first: a proposal whose dead this rank has given up. Not answered.
+    kAcknowledge,
+    // first: epoch, second: how many collective calls this rank has completed, value: what the
+    // last came to.
+    kContinue,
 
     // From the guard: answers, under the id of their request, and deaths.
     kWelcome = 64,  // first: rank, second: size, value: the job's secret.
     kStatus,        // first: absl::StatusCode, text: its message.
     kValue,         // value.
-    kMemory,        // Carries three descriptors: heap, control, membership. first: how many nodes.
-    kDeath,         // first: rank. Unasked; id 0.
+    // first: how many calls the furthest has completed, second: epoch, value: a bitmap of those
+    // that go on (size / 8 + 1 bytes), then what the furthest's last call came to.
+    kContinued,
+    kMemory,  // Carries three descriptors: heap, control, membership. first: how many nodes.
+    kDeath,   // first: rank. Unasked; id 0.
   };
 
   Type type = Type::kStatus;

@@ -287,6 +287,7 @@ void Engine::Settle(Rank peer, Deadline deadline) { impl_->Settle(peer, deadline
 absl::Status Engine::Flush(Rank peer, Deadline deadline) { return impl_->Flush(peer, deadline); }
 absl::Status Engine::FlushAll(Deadline deadline) { return impl_->FlushAll(deadline); }
 void Engine::Progress() { impl_->Progress(); }
+void Engine::AbandonDead() { impl_->AbandonDead(); }
 const std::atomic<uint32_t>& Engine::unsettled() const { return impl_->unsettled(); }
 
 }  // namespace weft

@@ -140,6 +140,10 @@ class Engine {
   // Polls, and starts what was held back.
   void Progress();
 
+  // Gives up the peers that the membership says are dead, whether or not anything was ever under
+  // way to them: nothing from them lands here afterwards.
+  void AbandonDead();
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

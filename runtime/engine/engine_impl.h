@@ -50,6 +50,7 @@ class Engine::Impl {
   absl::Status Flush(Rank peer, Deadline deadline);
   absl::Status FlushAll(Deadline deadline);
   void Progress();
+  void AbandonDead();
   const std::atomic<uint32_t>& unsettled() const { return unsettled_; }
 
  private:

@@ -123,6 +123,7 @@ absl::Status Engine::Impl::FlushAll(Deadline deadline) {
     for (Rank rank = 0; rank < node_.size; ++rank) {
       if (IsDead(rank)) ranks.push_back(rank);
     }
+    std::erase_if(ranks, [this](Rank rank) { return node_.AcceptedDead(rank); });
   }
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());

@@ -320,6 +320,15 @@ void Engine::Impl::OnMembershipChange() {
   }
 }
 
+void Engine::Impl::AbandonDead() {
+  Lock lock(mutex_);
+  OnMembershipChange();
+  // It may have connected to this rank all the same.
+  for (Rank rank = 0; rank < node_.size; ++rank) {
+    if (IsDead(rank) && peers_[rank] == nullptr) transport_->Abandon(rank, Lane::kSmall);
+  }
+}
+
 void Engine::Impl::PeerGone(Peer& peer) {
   if (std::exchange(peer.gone, true)) return;
   transport_->Abandon(peer.rank, Lane::kSmall);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/doorbell.h"
+#include "runtime/base/futex.h"
 #include "weft/internal/address.h"
 
 namespace weft {
@@ -177,7 +178,40 @@ void NodeAuthority::Publish(Rank rank, MemberState state,
                                    std::memory_order_relaxed);
     membership.state[rank].store(state, std::memory_order_release);
     (membership.*count).fetch_add(1, std::memory_order_release);
-    membership.changes.fetch_add(1, std::memory_order_seq_cst);
+  }
+  WakeAll();
+}
+
+void NodeAuthority::LetSurvivorsGoOn() {
+  for (const NodeMembership& of_node : memberships_) {
+    (*of_node).survivors_go_on.store(1, std::memory_order_relaxed);
+  }
+}
+
+void NodeAuthority::Propose(uint32_t proposal) {
+  for (const NodeMembership& of_node : memberships_) {
+    (*of_node).proposal.store(proposal, std::memory_order_release);
+  }
+  WakeAll();
+}
+
+void NodeAuthority::Announce(uint32_t epoch) {
+  for (const NodeMembership& of_node : memberships_) {
+    Membership& membership = *of_node;
+    for (Rank r = 0; r < map_.size(); ++r) {
+      if (membership.state[r].load(std::memory_order_relaxed) != MemberState::kDead) continue;
+      uint32_t none = 0;
+      membership.dead_since[r].compare_exchange_strong(none, epoch, std::memory_order_release);
+    }
+    membership.epoch.store(epoch, std::memory_order_release);
+  }
+  WakeAll();
+}
+
+void NodeAuthority::WakeAll() {
+  for (const NodeMembership& of_node : memberships_) {
+    (*of_node).changes.fetch_add(1, std::memory_order_seq_cst);
+    FutexWakeAll((*of_node).changes);
   }
   std::vector<bool> node_seen(map_.nodes());
   for (Rank r = 0; r < map_.size(); ++r) {

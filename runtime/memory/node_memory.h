@@ -41,10 +41,16 @@ class NodeAuthority {
   // for; the membership's cannot be mapped writable.
   absl::StatusOr<NodeFds> Duplicate(uint32_t node = 0) const;
 
+  // Tells the ranks, before any has this memory, that survivors of a failure go on.
+  void LetSurvivorsGoOn();
+
   // Publishes a death or a leave, closes a dead rank's limit, and wakes everybody.
   // `wait_status` as of waitpid; -1 when it is not known.
   void MarkDead(Rank rank, int wait_status);
   void MarkLeft(Rank rank);
+  // The dead so far are proposed as a dead set, or are it from `epoch` on. Wakes everybody.
+  void Propose(uint32_t proposal);
+  void Announce(uint32_t epoch);
 
  private:
   // What the ranks of a node see of the job's membership.
@@ -59,6 +65,8 @@ class NodeAuthority {
                                             uint32_t end_node, const MemoryShape& shape);
   absl::StatusOr<NodeMembership> MakeMembership(uint32_t node, uint64_t slab_bytes) const;
   void Publish(Rank rank, MemberState state, std::atomic<uint32_t> Membership::*count);
+  // After a change of the memberships.
+  void WakeAll();
 
   NodeMap map_;
   uint32_t first_node_ = 0;

@@ -60,12 +60,29 @@ absl::Status Agreement::Run(const CollectiveCall& call, const AgreementBitmap* b
   }
   absl::Status met = rendezvous_->Meet(call, bitmap, limit, agreed);
   if (absl::IsUnavailable(met)) lost_ = met;
+  if (!rendezvous_->arrived()) {
+    ++completed_;
+    last_.reset();
+    if (met.ok() && bitmap != nullptr) last_ = Result{call, *agreed};
+  }
   return met;
+}
+
+void Agreement::GoOn(std::unique_ptr<Rendezvous> rendezvous, uint64_t completed) {
+  rendezvous_ = std::move(rendezvous);
+  completed_ = completed;
+  lost_ = absl::OkStatus();
 }
 
 std::optional<uint32_t> ReadyMeeting::unfinished() const {
   const uint32_t id = unfinished_.load(std::memory_order_acquire);
   return id == kNone ? std::nullopt : std::optional(id);
+}
+
+std::optional<uint32_t> ReadyMeeting::Drop() {
+  const std::optional<uint32_t> dropped = unfinished();
+  unfinished_.store(kNone, std::memory_order_release);
+  return dropped;
 }
 
 absl::Status ReadyMeeting::Meet(const CollectiveCall& call, uint32_t id, Deadline deadline) {

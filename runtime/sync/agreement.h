@@ -25,6 +25,12 @@ namespace weft {
 
 class Agreement {
  public:
+  // What a call that allocates came to.
+  struct Result {
+    CollectiveCall call;
+    AgreedBitmaps agreed;
+  };
+
   // `rendezvous`: how this rank, `rank`, meets the others.
   Agreement(std::unique_ptr<Rendezvous> rendezvous, Rank rank);
 
@@ -40,15 +46,30 @@ class Agreement {
   absl::StatusOr<AgreedBitmaps> Agree(const CollectiveCall& call, std::span<const uint64_t> bitmap,
                                       Deadline deadline);
 
+  // --- Going on without members that are lost. No other call is under way then. ---
+
+  // How many calls this rank has completed, and what the last came to, if that allocated.
+  uint64_t completed() const { return completed_; }
+  const std::optional<Result>& last() const { return last_; }
+
+  // Waits until nothing of this rank's is under way to another.
+  absl::Status Settle(Deadline deadline) { return rendezvous_->Settle(deadline); }
+
+  // Meets by `rendezvous` from now on, and forgets the call that this rank was in. `completed`:
+  // that of the member that has come furthest, one call more than this rank at most.
+  void GoOn(std::unique_ptr<Rendezvous> rendezvous, uint64_t completed);
+
  private:
   absl::Status Run(const CollectiveCall& call, const AgreementBitmap* bitmap, WaitLimit limit,
                    AgreedBitmaps* agreed);
 
-  const std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<Rendezvous> rendezvous_;
   const Rank rank_;
   std::atomic<bool> busy_ = false;
   CollectiveCall pending_;  // The call that this rank has arrived with.
   absl::Status lost_;       // Why no call can complete any more.
+  uint64_t completed_ = 0;
+  std::optional<Result> last_;
 };
 
 // The end of a call that creates: nobody may use the new object at a peer before
@@ -64,6 +85,9 @@ class ReadyMeeting {
   // Waits until all have prepared object `id`. Errors as Agreement::Agree; the object
   // stays unfinished only where making the call again can complete it.
   absl::Status Meet(const CollectiveCall& call, uint32_t id, Deadline deadline);
+
+  // The call will not be made again: returns its object.
+  std::optional<uint32_t> Drop();
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};

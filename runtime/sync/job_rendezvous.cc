@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,8 @@ constexpr absl::Duration kPatienceWithOneThatLeft = absl::Seconds(3);
 constexpr uint32_t kStepBits = 8;
 constexpr uint64_t kOver = (1 << kStepBits) - 1;  // This generation is completed.
 static_assert(kMaxRounds < kOver);
+// Of a generation within its epoch.
+constexpr uint32_t kGenerationBits = 36;
 constexpr uint64_t StateAt(uint64_t generation, uint64_t step) {
   return generation << kStepBits | step;
 }
@@ -35,14 +38,26 @@ static_assert(sizeof(CallSummary) == sizeof(RoundSlot::summary));
 // So that what is sent may change as soon as it is posted.
 static_assert(sizeof(CallSummary) <= kMaxStagedBytes);
 
+std::vector<Rank> AllRanks(Rank size) {
+  std::vector<Rank> all(size);
+  std::iota(all.begin(), all.end(), Rank{0});
+  return all;
+}
+
 }  // namespace
 
 JobRendezvous::JobRendezvous(const NodeView& node, Engine& engine, Progress progress)
+    : JobRendezvous(node, engine, std::move(progress), AllRanks(node.size), 0) {}
+
+JobRendezvous::JobRendezvous(const NodeView& node, Engine& engine, Progress progress,
+                             std::vector<Rank> members, uint32_t epoch)
     : node_(node),
       engine_(engine),
       progress_(std::move(progress)),
-      rounds_(static_cast<uint32_t>(std::bit_width(node.size - 1u))),
-      spins_(Oversubscribed(node.RanksHere()) ? 0 : kSpins) {}
+      members_(std::move(members)),
+      rounds_(static_cast<uint32_t>(std::bit_width(members_.size() - 1))),
+      spins_(Oversubscribed(node.RanksHere()) ? 0 : kSpins),
+      generation_((uint64_t{epoch} << kGenerationBits) + 1) {}
 
 absl::Status JobRendezvous::Meet(const CollectiveCall& call, const AgreementBitmap* bitmap,
                                  WaitLimit limit, AgreedBitmaps* agreed) {
@@ -81,17 +96,22 @@ void JobRendezvous::Publish(uint64_t step) {
       .rendezvous.state.store(StateAt(generation_, step), std::memory_order_release);
 }
 
+size_t JobRendezvous::IndexOf(Rank member) const {
+  return static_cast<size_t>(std::ranges::lower_bound(members_, member) - members_.begin());
+}
+
 Rank JobRendezvous::Receiver(Rank sender, uint32_t round) const {
-  return static_cast<Rank>((uint64_t{sender} + (uint64_t{1} << round)) % node_.size);
+  return members_[(IndexOf(sender) + (size_t{1} << round)) % members_.size()];
 }
 
 Rank JobRendezvous::Sender(Rank receiver, uint32_t round) const {
-  return static_cast<Rank>((uint64_t{receiver} + node_.size - (uint64_t{1} << round)) % node_.size);
+  return members_[(IndexOf(receiver) + members_.size() - (size_t{1} << round)) % members_.size()];
 }
 
 Rank JobRendezvous::LowestKnown(Rank rank, uint32_t round) const {
-  const uint64_t others = (uint64_t{1} << round) - 1;  // Below `rank`, modulo the size.
-  return rank < others ? Rank{0} : static_cast<Rank>(rank - others);
+  const size_t index = IndexOf(rank);
+  const size_t others = (size_t{1} << round) - 1;  // Below `rank`, modulo the number of members.
+  return members_[index < others ? 0 : index - others];
 }
 
 absl::Status JobRendezvous::Send(Deadline deadline) {
@@ -210,7 +230,7 @@ std::optional<Rank> JobRendezvous::FirstMissed() {
   for (;;) {
     std::optional<Rank> first;
     uint32_t first_at = UINT32_MAX;
-    for (Rank r = 0; r < node_.size; ++r) {
+    for (const Rank r : members_) {
       if (membership.state[r].load(std::memory_order_acquire) == MemberState::kAlive) continue;
       const uint32_t at = membership.lost_at[r].load(std::memory_order_relaxed);
       if (at >= first_at || done_.contains(r)) continue;
@@ -266,7 +286,7 @@ absl::Status JobRendezvous::LateError() {
       break;
     }
     if (*state < StateAt(generation_, 0)) {
-      who = absl::StrCat("of ", node_.size, " ranks at least one has not arrived: ", rank);
+      who = absl::StrCat("of ", members_.size(), " ranks at least one has not arrived: ", rank);
       break;
     }
     const uint64_t theirs = *state & kOver;

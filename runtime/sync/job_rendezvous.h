@@ -1,7 +1,7 @@
 // The rendezvous of ranks on several nodes, that share no memory: dissemination.
 //
-// Of n ranks, rank i tells rank i + 2^k in round k what it knows, and waits for what
-// rank i - 2^k knows. Before round k a rank knows of itself and the 2^k - 1 ranks
+// Of n members, number i tells number i + 2^k in round k what it knows, and waits for what
+// number i - 2^k knows. Before round k a member knows of itself and the 2^k - 1 members
 // below it (all modulo n), after ceil(log2 n) rounds of all: that they have arrived,
 // and what they called. While all that is known of are plain barriers, a message is
 // one word, whose signal rings the receiver's doorbell; a CallSummary goes with it
@@ -23,6 +23,7 @@
 #ifndef WEFT_RUNTIME_SYNC_JOB_RENDEZVOUS_H_
 #define WEFT_RUNTIME_SYNC_JOB_RENDEZVOUS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -41,13 +42,19 @@ namespace weft {
 
 class JobRendezvous final : public Rendezvous {
  public:
+  // Of all ranks.
   JobRendezvous(const NodeView& node, Engine& engine, Progress progress);
+  // Of `members`, ascending, this rank among them, that have given up whom they met before: all
+  // of them have settled that. Generations start anew in each epoch, above all earlier ones.
+  JobRendezvous(const NodeView& node, Engine& engine, Progress progress, std::vector<Rank> members,
+                uint32_t epoch);
   JobRendezvous(const JobRendezvous&) = delete;
   JobRendezvous& operator=(const JobRendezvous&) = delete;
 
   bool arrived() const override { return arrived_; }
   absl::Status Meet(const CollectiveCall& call, const AgreementBitmap* bitmap, WaitLimit limit,
                     AgreedBitmaps* agreed) override;
+  absl::Status Settle(Deadline deadline) override { return AwaitLanding(deadline); }
 
  private:
   // --- The rounds. ---
@@ -59,9 +66,10 @@ class JobRendezvous final : public Rendezvous {
   void TakeMessage();
   absl::Status AwaitLanding(Deadline deadline);
 
+  size_t IndexOf(Rank member) const;
   Rank Sender(Rank receiver, uint32_t round) const;
   Rank Receiver(Rank sender, uint32_t round) const;
-  // The lowest of those that `rank` knows of before `round`.
+  // The lowest of those that member `rank` knows of before `round`.
   Rank LowestKnown(Rank rank, uint32_t round) const;
   RoundSlot& slot() const {
     return node_.control(node_.rank).rendezvous.rounds[generation_ % 2][round_];
@@ -90,11 +98,12 @@ class JobRendezvous final : public Rendezvous {
   const NodeView node_;
   Engine& engine_;
   const Progress progress_;
+  const std::vector<Rank> members_;
   const uint32_t rounds_;
   const int spins_;
   Waiter waiter_;
 
-  uint64_t generation_ = 1;
+  uint64_t generation_;
   bool arrived_ = false;
   uint32_t round_ = 0;  // Whose message is waited for; `rounds_`: none any more.
   uint32_t sent_ = 0;   // Rounds whose message was sent.

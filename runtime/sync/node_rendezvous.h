@@ -24,6 +24,7 @@ class NodeRendezvous final : public Rendezvous {
   bool arrived() const override { return barrier_.arrived(); }
   absl::Status Meet(const CollectiveCall& call, const AgreementBitmap* bitmap, WaitLimit limit,
                     AgreedBitmaps* agreed) override;
+  absl::Status Settle(Deadline) override { return absl::OkStatus(); }
 
  private:
   absl::Status Compare(size_t slot, uint64_t generation) const;

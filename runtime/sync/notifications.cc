@@ -100,7 +100,7 @@ absl::Status NotificationState::Await(absl::FunctionRef<bool()> ready, Waiter& w
     }
     // Who has left may have raised before; only a death ends the wait.
     seen_changes = membership.changes.load(std::memory_order_acquire);
-    if (const std::optional<Rank> dead = FirstDead(membership, node_.size)) {
+    if (const std::optional<Rank> dead = FirstDead(node_)) {
       if (ready()) return absl::OkStatus();
       return LostRankError(membership, *dead, describe());
     }

@@ -32,6 +32,10 @@ class Rendezvous {
   // meeting, whatever it is given.
   virtual absl::Status Meet(const CollectiveCall& call, const AgreementBitmap* bitmap,
                             WaitLimit limit, AgreedBitmaps* agreed) = 0;
+
+  // Waits until nothing of this rank's is under way to another any more. Once all have, none
+  // of what they meet by is touched before somebody meets again. kDeadlineExceeded.
+  virtual absl::Status Settle(Deadline deadline) = 0;
 };
 
 }  // namespace weft

@@ -26,6 +26,11 @@ class CounterIds {
   absl::StatusOr<uint32_t> Create(Deadline deadline);
   void Release(uint32_t id);
 
+  // Going on without lost ranks: the call that this rank was in will not be made again.
+  void GoOn() {
+    if (const auto id = ready_.Drop()) Release(*id);
+  }
+
  private:
   absl::StatusOr<uint32_t> Open(Deadline deadline);
 

@@ -30,10 +30,11 @@ Runtime::~Runtime() {
   struct Inherited {
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Registration> slab, control;
+    std::unique_ptr<DeathWatch> death_watch;
   };
   static auto* const inherited = new std::vector<Inherited>;  // Never destroyed, and no leak.
-  inherited->push_back(
-      {std::move(engine_), std::move(slab_registration_), std::move(control_registration_)});
+  inherited->push_back({std::move(engine_), std::move(slab_registration_),
+                        std::move(control_registration_), std::move(death_watch_)});
 }
 
 absl::StatusOr<std::shared_ptr<Runtime>> Runtime::Join(std::unique_ptr<Bootstrap> bootstrap,
@@ -63,6 +64,7 @@ absl::Status Runtime::Connect() {
   if (!memory.ok()) return memory.status();
   memory_ = *std::move(memory);
   node_ = memory_->view();
+  node_.accepted_epoch = &accepted_epoch_;
 
   auto reaching = ChooseReaching(settings_, fds->nodes, node_, *bootstrap_, deadline);
   if (!reaching.ok()) return reaching.status();
@@ -101,22 +103,21 @@ absl::Status Runtime::Connect() {
     if (absl::Status connected = engine_->ConnectAll(deadline); !connected.ok()) return connected;
     if (absl::Status all = bootstrap_->Fence(deadline); !all.ok()) return all;
   }
-  Progress progress;
   // Shared memory moves data without this process's help; all else does not.
   if (!reaching->inlines || needs_service) {
-    progress = {.step = [this] { engine_->Progress(); },
-                .every_ns = wakes_sleepers ? INT64_MAX : 100'000};
+    progress_ = {.step = [this] { engine_->Progress(); },
+                 .every_ns = wakes_sleepers ? INT64_MAX : 100'000};
   }
   // Where faults are asked for, all goes through the transport.
   const bool meets_by_transport = fds->nodes > 1 || settings_.fault_seed.has_value();
   std::unique_ptr<Rendezvous> rendezvous;
   if (meets_by_transport) {
-    rendezvous = std::make_unique<JobRendezvous>(node_, *engine_, progress);
+    rendezvous = std::make_unique<JobRendezvous>(node_, *engine_, progress_);
   } else {
-    rendezvous = std::make_unique<NodeRendezvous>(node_, progress);
+    rendezvous = std::make_unique<NodeRendezvous>(node_, progress_);
   }
   agreement_ = std::make_unique<Agreement>(std::move(rendezvous), rank);
-  notifications_ = std::make_unique<NotificationState>(node_, progress);
+  notifications_ = std::make_unique<NotificationState>(node_, progress_);
   const uint64_t symmetric_bytes = settings_.shape.slab_bytes - settings_.shape.local_bytes;
   symmetric_ = std::make_unique<SymmetricHeap>(node_, *agreement_, symmetric_bytes);
   counters_ = std::make_unique<CounterIds>(*agreement_, *notifications_);
@@ -135,6 +136,13 @@ absl::Status Runtime::Connect() {
             .unsettled = &engine_->unsettled(),
             .dead = &node_.membership->dead,
             .runtime = this};
+  if (node_.membership->survivors_go_on.load(std::memory_order_relaxed) != 0) {
+    death_watch_ = std::make_unique<DeathWatch>(
+        node_,
+        DeathWatch::Actions{
+            .abandon_dead = [this] { engine_->AbandonDead(); },
+            .acknowledge = [this](uint32_t proposal) { bootstrap_->Acknowledge(proposal); }});
+  }
   return absl::OkStatus();
 }
 

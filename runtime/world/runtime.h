@@ -8,9 +8,12 @@
 #define WEFT_RUNTIME_WORLD_RUNTIME_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +29,9 @@
 #include "runtime/memory/node_memory.h"
 #include "runtime/sync/agreement.h"
 #include "runtime/sync/notifications.h"
+#include "runtime/sync/progress.h"
 #include "runtime/world/counter_ids.h"
+#include "runtime/world/death_watch.h"
 #include "runtime/world/process.h"
 #include "runtime/world/settings.h"
 #include "runtime/world/symmetric_heap.h"
@@ -78,6 +83,14 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   SymmetricHeap& symmetric() { return *symmetric_; }
   CounterIds& counters() { return *counters_; }
 
+  // --- survival.cc: see World. ---
+  DeadSet Dead() const;
+  void OnDeath(std::function<void(const DeadSet&)> callback);
+  absl::Status Continue();
+  absl::StatusOr<std::span<const std::byte>> Salvage(Rank rank) const;
+  // Those that take part in collective calls, ascending; null: all ranks.
+  std::shared_ptr<const std::vector<Rank>> members() const;
+
   absl::StatusOr<uint64_t> AllocateLocal(size_t count, size_t size, size_t alignment);
   absl::Status FreeLocal(uint64_t bits);
 
@@ -87,6 +100,8 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   // What the collective calls and Leave do first.
   absl::Status FlushEarlier();
   absl::Status WaitUntilAllLeft(Deadline deadline);
+  // Waits until the others have agreed on a dead set that is new to the program.
+  absl::StatusOr<uint32_t> AwaitEpoch(Deadline deadline);
 
   const std::unique_ptr<Bootstrap> bootstrap_;
   const Settings settings_;
@@ -97,21 +112,28 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   std::optional<NodeAuthority> authority_;
   std::optional<NodeMemory> memory_;
   NodeView node_;
+  std::atomic<uint32_t> accepted_epoch_ = 0;  // Of node_.
   std::vector<uint64_t> bias_;
   Reach reach_;
 
   std::unique_ptr<Registration> slab_registration_;
   std::unique_ptr<Registration> control_registration_;
   std::unique_ptr<Engine> engine_;
+  Progress progress_;
   std::unique_ptr<Agreement> agreement_;
   std::unique_ptr<NotificationState> notifications_;
   std::unique_ptr<SymmetricHeap> symmetric_;
   std::unique_ptr<CounterIds> counters_;
 
+  mutable absl::Mutex members_lock_;
+  std::shared_ptr<const std::vector<Rank>> members_ ABSL_GUARDED_BY(members_lock_);
+
   absl::Mutex local_lock_;
   std::optional<Arena> local_ ABSL_GUARDED_BY(local_lock_);
 
   std::atomic<bool> left_ = false;
+
+  std::unique_ptr<DeathWatch> death_watch_;  // Where survivors go on. The first to end.
 };
 
 }  // namespace weft::internal

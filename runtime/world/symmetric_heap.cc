@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -36,13 +36,32 @@ absl::StatusOr<SymmetricHeap::Placed> SymmetricHeap::Place(const CollectiveCall&
     released[i] = released_[i].load(std::memory_order_acquire);
   }
   auto agreed = agreement_.Agree(call, released, deadline);
-  if (!agreed.ok()) return agreed.status();
+  if (!agreed.ok()) {
+    const bool arrived =
+        absl::IsUnavailable(agreed.status()) || absl::IsDeadlineExceeded(agreed.status());
+    // After the first that is kUnavailable none arrives any more.
+    if (arrived && !asked_) asked_ = Asked{call, alignment};
+    return agreed.status();
+  }
+  asked_.reset();
+  return PlaceAgreed({call, alignment}, *agreed);
+}
 
-  // From here on every rank does the same.
+void SymmetricHeap::GoOn(const std::optional<Agreement::Result>& result) {
+  if (const auto id = ready_.Drop()) Release(*id);
+  const auto asked = std::exchange(asked_, std::nullopt);
+  if (!asked || !result || result->call != asked->call) return;
+  // Where it did not fit, it did not fit on any rank.
+  const auto placed = PlaceAgreed(*asked, result->agreed);
+  if (placed.ok()) Release(placed->object.id);
+}
+
+absl::StatusOr<SymmetricHeap::Placed> SymmetricHeap::PlaceAgreed(const Asked& asked,
+                                                                 const AgreedBitmaps& agreed) {
   for (auto it = objects_.begin(); it != objects_.end();) {
     const auto [id, offset] = *it;
     const uint64_t bit = uint64_t{1} << id % 64;
-    if ((agreed->all[id / 64] & bit) == 0) {
+    if ((agreed.all[id / 64] & bit) == 0) {
       ++it;
       continue;
     }
@@ -61,10 +80,10 @@ absl::StatusOr<SymmetricHeap::Placed> SymmetricHeap::Place(const CollectiveCall&
                         "ranks, or create larger ones",
                         kMaxSymmetricObjects));
   }
-  const auto [count, size] = call.arguments;
+  const auto [count, size] = asked.call.arguments;
   uint64_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = UINT64_MAX;
-  auto block = arena_.Allocate(bytes, alignment);
+  auto block = arena_.Allocate(bytes, asked.alignment);
   if (!block.ok()) {
     return absl::Status(block.status().code(),
                         absl::StrCat("Symmetric::Create of ", count, " objects of ", size,

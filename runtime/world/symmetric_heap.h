@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "runtime/base/deadline.h"
@@ -39,17 +40,31 @@ class SymmetricHeap {
                                 Deadline deadline);
   void Release(uint32_t id);
 
+  // Going on without lost ranks: the call that this rank was in will not be made again. `result`:
+  // what the call came to that others have completed and this rank has not, if there is one. They
+  // have its object, and so this rank has, released.
+  void GoOn(const std::optional<Agreement::Result>& result);
+
  private:
   struct Placed {
     Object object;
     uint64_t dirty;  // The first so many bytes are to be cleared; the rest is zero.
   };
 
+  // A call that this rank has arrived in, and does not know what it came to.
+  struct Asked {
+    CollectiveCall call;
+    uint64_t alignment;
+  };
+
   absl::StatusOr<Placed> Place(const CollectiveCall& call, uint64_t alignment, Deadline deadline);
+  // What every rank does alike.
+  absl::StatusOr<Placed> PlaceAgreed(const Asked& asked, const AgreedBitmaps& agreed);
 
   const NodeView node_;
   Agreement& agreement_;
   ReadyMeeting ready_;
+  std::optional<Asked> asked_;
   Arena arena_;
   std::map<uint32_t, uint64_t> objects_;  // id -> offset
   std::array<std::atomic<uint64_t>, kMaxSymmetricObjects / 64> released_ = {};

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -84,9 +85,29 @@ void World::Abort(int code, std::string_view message) {
   _exit(code);
 }
 
-Rank Team::size() const { return runtime_->size(); }
-TeamIndex Team::index() const { return TeamIndex(runtime_->rank()); }
-Rank Team::rank(TeamIndex member) const { return member.value(); }
+DeadSet World::Dead() const { return team_->runtime()->Dead(); }
+void World::OnDeath(std::function<void(const DeadSet&)> callback) {
+  team_->runtime()->OnDeath(std::move(callback));
+}
+absl::Status World::Continue() { return team_->runtime()->Continue(); }
+absl::StatusOr<std::span<const std::byte>> World::Salvage(Rank rank) const {
+  return team_->runtime()->Salvage(rank);
+}
+
+Rank Team::size() const {
+  const auto members = runtime_->members();
+  return members == nullptr ? runtime_->size() : static_cast<Rank>(members->size());
+}
+TeamIndex Team::index() const {
+  const auto members = runtime_->members();
+  if (members == nullptr) return TeamIndex(runtime_->rank());
+  const auto own = std::ranges::lower_bound(*members, runtime_->rank());
+  return TeamIndex(static_cast<uint32_t>(own - members->begin()));
+}
+Rank Team::rank(TeamIndex member) const {
+  const auto members = runtime_->members();
+  return members == nullptr ? member.value() : (*members)[member.value()];
+}
 absl::Status Team::Barrier() const { return runtime_->Barrier(); }
 
 }  // namespace weft

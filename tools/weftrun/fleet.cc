@@ -12,15 +12,23 @@ namespace weft {
 
 using Type = Frame::Type;
 
-Fleet::Fleet(const NodeMap& map, std::vector<std::string> hosts, bool has_authority, Send send)
+Fleet::Fleet(const NodeMap& map, std::vector<std::string> hosts, Policy policy, Outside outside)
     : map_(map),
       hosts_(std::move(hosts)),
-      send_(std::move(send)),
+      outside_(std::move(outside)),
       ended_(hosts_.size()),
       running_(hosts_.size()) {
-  if (has_authority) {
-    job_.emplace(map.size(), map.nodes(), static_cast<uint32_t>(hosts_.size()), *this);
+  if (policy.has_authority) {
+    job_.emplace(map.size(), map.nodes(), static_cast<uint32_t>(hosts_.size()), *this,
+                 policy.survivors_go_on);
   }
+}
+
+Fleet::Decision Fleet::verdict() const {
+  if (decision_) return *decision_;
+  // With a failure that nobody survived the job has failed.
+  if (survived_ && ended_well_ == 0) return *survived_;
+  return {};
 }
 
 void Fleet::Receive(uint32_t host, const Frame& frame) {
@@ -29,7 +37,11 @@ void Fleet::Receive(uint32_t host, const Frame& frame) {
     case Type::kFailed:
       Decide(host, frame.number, frame.text);
       return;
+    case Type::kSurvived:
+      Survive(host, frame.number, frame.text);
+      return;
     case Type::kVerdict:
+      ended_well_ += frame.first;
       // The last word of the host that decided may say more than its first.
       if (decision_ && decision_->host == host) decision_ = std::nullopt;
       if (!decision_ && (frame.number != 0 || !frame.text.empty())) {
@@ -59,11 +71,14 @@ void Fleet::Lose(uint32_t host, std::string_view why) {
   for (Rank rank = 0; job_ && rank < map_.size(); ++rank) {
     if (map_.of(rank) == host && job_->Runs(rank)) lost.Add(rank);
   }
-  Decide(host, kExitLauncher,
-         job_ && !lost.empty()
-             ? absl::StrFormat("host %s is lost, and %s with it: %s; the job was ended",
-                               hosts_[host], lost.Text(), reason)
-             : absl::StrCat(reason, "; the job was ended"));
+  const std::string line = lost.empty() ? reason
+                                        : absl::StrFormat("host %s is lost, and %s with it: %s",
+                                                          hosts_[host], lost.Text(), reason);
+  if (!decision_ && job_ && job_->survivable() && running_ > 1) {
+    Survive(host, kExitLauncher, line);
+  } else {
+    Decide(host, kExitLauncher, line + "; the job was ended");
+  }
   End(host, absl::StrFormat("died with its host %s: %s", hosts_[host], reason));
 }
 
@@ -80,6 +95,11 @@ void Fleet::End(uint32_t host, std::string_view how) {
   for (Rank rank = 0; job_ && rank < map_.size(); ++rank) {
     if (map_.of(rank) == host) job_->ReportDeath(rank, -1, how);
   }
+}
+
+void Fleet::Survive(uint32_t host, int code, std::string line) {
+  outside_.say(absl::StrCat(line, "; the others go on"));
+  if (!survived_) survived_ = Decision{host, code, absl::StrCat(line, ", and no rank ended well")};
 }
 
 void Fleet::Decide(std::optional<uint32_t> host, int code, std::string line) {
@@ -114,18 +134,26 @@ void Fleet::TimeOut(absl::Duration timeout) {
 
 void Fleet::Broadcast(const Frame& frame, std::optional<uint32_t> but) {
   for (uint32_t host = 0; host < hosts_.size(); ++host) {
-    if (!ended_[host] && host != but) send_(host, frame);
+    if (!ended_[host] && host != but) outside_.send(host, frame);
   }
 }
 
 void Fleet::Answer(Rank to, const WireMessage& answer) {
-  if (!ended_[map_.of(to)]) send_(map_.of(to), AnswerFrame(to, answer));
+  if (!ended_[map_.of(to)]) outside_.send(map_.of(to), AnswerFrame(to, answer));
 }
 
 void Fleet::MakeMemory(const MemoryShape& shape) { Broadcast(MakeMemoryFrame(shape)); }
 
 void Fleet::Publish(Rank rank, MemberState state, int wait_status) {
   Broadcast(PublishFrame(rank, state, wait_status));
+}
+
+void Fleet::Propose(uint32_t proposal) { Broadcast(ProposeFrame(proposal)); }
+
+void Fleet::Announce(uint32_t epoch) { Broadcast(AnnounceFrame(epoch)); }
+
+void Fleet::Kill(Rank rank) {
+  if (!ended_[map_.of(rank)]) outside_.send(map_.of(rank), KillFrame(rank));
 }
 
 }  // namespace weft

@@ -60,9 +60,16 @@ bool ShapeOf(Frame::Type type, Shape& shape) {
     case Type::kCutShort:
     case Type::kFailed:
     case Type::kHello:
-    case Type::kVerdict:
+    case Type::kSurvived:
     case Type::kMemoryMade:
       shape = {.number = true, .text = true};
+      return true;
+    case Type::kVerdict:
+      shape = {.number = true, .text = true, .max_first = kMaxRanks};
+      return true;
+    case Type::kPropose:
+    case Type::kAnnounce:
+      shape = {.max_first = UINT32_MAX};
       return true;
     case Type::kAnswer:
     case Type::kRequest:
@@ -87,6 +94,7 @@ bool ShapeOf(Frame::Type type, Shape& shape) {
     case Type::kDeath:
       shape = {.rank = true, .number = true, .text = true};
       return true;
+    case Type::kKill:
     case Type::kEndedUnjoined:
       shape = {.rank = true};
       return true;

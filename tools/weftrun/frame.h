@@ -21,7 +21,7 @@
 
 namespace weft {
 
-inline constexpr uint16_t kFrameVersion = 1;
+inline constexpr uint16_t kFrameVersion = 2;
 inline constexpr size_t kFrameHeaderBytes = 40;
 // Of a frame's text; Encode cuts what is longer.
 inline constexpr size_t kMaxFrameText = 8192;
@@ -41,6 +41,9 @@ struct Frame {
     kAnswer,      // JobNodes: to rank; data: a WireMessage.
     kMakeMemory,  // JobNodes: first: slab bytes, second: local bytes.
     kPublish,     // JobNodes: rank; first: MemberState; number: wait status.
+    kPropose,     // JobNodes: first: the proposal.
+    kAnnounce,    // JobNodes: first: the epoch.
+    kKill,        // JobNodes: rank.
 
     // Either way.
     kHeartbeat = 64,
@@ -51,8 +54,11 @@ struct Frame {
     kOutput,       // rank; first: the stream, 1 or 2; data: whole lines, mostly.
     kInputTaken,   // So many bytes of input (first) are out of the way.
     // Guard to launcher.
-    kNarration,      // For -v: `text`.
-    kVerdict,        // Its ranks are gone: exit with `number`, after the line `text` unless empty.
+    kNarration,  // For -v: `text`.
+    kSurvived,   // A failure with which others go on: with `number`, and the line `text`.
+    // Its ranks are gone, `first` of them well: exit with `number`, after the line `text` unless
+    // empty.
+    kVerdict,
     kRequest,        // JobAuthority: of rank; data: a WireMessage.
     kDeath,          // JobAuthority: rank; number: wait status; text: how.
     kEndedUnjoined,  // JobAuthority: rank.

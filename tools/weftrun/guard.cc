@@ -23,7 +23,8 @@ namespace weft {
 
 JobAuthority& Guard::Authority() {
   if (plan_.node) return uplink_;
-  return job_.emplace(plan_.map.size(), plan_.map.nodes(), /*memories=*/1, server_);
+  return job_.emplace(plan_.map.size(), plan_.map.nodes(), /*memories=*/1, server_,
+                      options_.survivors_go_on);
 }
 
 void Guard::Run() {
@@ -35,7 +36,8 @@ void Guard::Run() {
 }
 
 void Guard::RunOnce(Deadline deadline) {
-  loop_.RunOnce(std::min({deadline, ending_.next(), timeout_}));
+  loop_.RunOnce(std::min({deadline, ending_.next(), timeout_, job_ ? job_->next() : Deadline()}));
+  if (job_) job_->Tick(MonotonicNanos());
   if (timeout_.Expired()) OnTimeout();
   ReportFailure();
   Take(ending_.Due(MonotonicNanos()));
@@ -163,7 +165,8 @@ void Guard::Report() {
                     "these processes could not be killed:", not_killed_);
     if (code == 0) code = kExitLauncher;
   }
-  lifeline_.Send({.type = Frame::Type::kVerdict, .number = code, .text = line});
+  lifeline_.Send(
+      {.type = Frame::Type::kVerdict, .number = code, .first = ended_well_, .text = line});
   lifeline_.Drain(Deadline());
 }
 

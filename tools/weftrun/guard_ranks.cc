@@ -126,6 +126,19 @@ void Guard::OnAbort(Rank rank, int code, std::string_view message) {
   server_.ReportDeath(rank, -1, how);
 }
 
+void Guard::Kill(Rank rank) {
+  const pid_t process = ranks_[rank].process;
+  if (process == 0) return;
+  Narrate(absl::StrFormat("rank %u does not answer, and is killed", rank));
+  kill(-process, SIGKILL);
+}
+
+bool Guard::Survived(int code, const std::string& who_and_how) {
+  if (ending_.begun() || !server_.survivable()) return false;
+  lifeline_.Send({.type = Frame::Type::kSurvived, .number = code, .text = who_and_how});
+  return true;
+}
+
 void Guard::OnJoinedProcessEnded(Rank rank, pid_t process) {
   RankState& state = ranks_[rank];
   loop_.Remove(state.joined_pidfd.get());
@@ -133,8 +146,11 @@ void Guard::OnJoinedProcessEnded(Rank rank, pid_t process) {
   Receive(rank, kLastTurn);
   if (server_.standing(rank) != NodeServer::Standing::kJoined) return;
   constexpr char kHow[] = "ended without leaving the job";
-  if (!ending_.begun()) unexplained_ = rank;
-  ending_.Failed(MonotonicNanos(), 1, absl::StrCat(Name(rank, process), " ", kHow));
+  const std::string line = absl::StrCat(Name(rank, process), " ", kHow);
+  if (!Survived(1, line)) {
+    if (!ending_.begun()) unexplained_ = rank;
+    ending_.Failed(MonotonicNanos(), 1, line);
+  }
   server_.ReportDeath(rank, -1, kHow);
 }
 
@@ -163,15 +179,23 @@ void Guard::OnRankEnded(Rank rank, pid_t process, int wait_status) {
         absl::StrCat(plan_.node ? "on " + plan_.host + ": " : "", Describe(*failure, options_));
     how = absl::StrCat("could not start: ", why);
     ending_.Failed(now, ExitCode(wait_status), why);
+  } else if (standing == NodeServer::Standing::kDead && server_.survivable()) {
+    return;  // What ran it ends, too.
   } else if (wait_status != 0) {
-    const std::string line = absl::StrCat(Name(rank, process), " ", how, "; the job was ended");
-    if (unexplained_ == rank) ending_.Explain(ExitCode(wait_status), line);
-    ending_.RankFailed(now, wait_status, line);
+    const std::string who_and_how = absl::StrCat(Name(rank, process), " ", how);
+    if (standing != NodeServer::Standing::kJoined ||
+        !Survived(ExitCode(wait_status), who_and_how)) {
+      const std::string line = absl::StrCat(who_and_how, "; the job was ended");
+      if (unexplained_ == rank) ending_.Explain(ExitCode(wait_status), line);
+      ending_.RankFailed(now, wait_status, line);
+    }
   } else if (standing == NodeServer::Standing::kJoined) {
     how = "ended without leaving the job";
-    ending_.Failed(now, 1,
-                   absl::StrCat(Name(rank, process), " ", how, " (it exited with status 0)"));
+    const std::string line =
+        absl::StrCat(Name(rank, process), " ", how, " (it exited with status 0)");
+    if (!Survived(1, line)) ending_.Failed(now, 1, line);
   } else {
+    ++ended_well_;
     server_.ReportEndedUnjoined(rank);
     return;
   }

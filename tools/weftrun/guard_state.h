@@ -38,7 +38,7 @@ class Guard final : public NodeServer::Outside {
           ReportFailure();
           lifeline_.Send(frame);
         }),
-        server_(plan_.map, plan_.node, Authority(), *this),
+        server_(plan_.map, plan_.node, Authority(), *this, options_.survivors_go_on),
         ranks_(plan_.map.size()) {}
 
   void Run();
@@ -47,6 +47,7 @@ class Guard final : public NodeServer::Outside {
   void OnJoined(Rank rank, pid_t process) override;
   void OnLeft(Rank rank) override;
   void OnAbort(Rank rank, int code, std::string_view message) override;
+  void Kill(Rank rank) override;
 
  private:
   struct RankState {
@@ -70,6 +71,9 @@ class Guard final : public NodeServer::Outside {
   void OnReaped(pid_t process, int wait_status);
   void OnRankEnded(Rank rank, pid_t process, int wait_status);
   void OnJoinedProcessEnded(Rank rank, pid_t process);
+  // Whether the others go on without a rank that fails now. Then it is told, and does not
+  // decide how the job ends.
+  bool Survived(int code, const std::string& who_and_how);
   void Take(Ending::Step step);
   void SignalRanks(int signal);
   void OnTimeout();
@@ -99,6 +103,7 @@ class Guard final : public NodeServer::Outside {
   std::unordered_map<pid_t, Rank> rank_of_;  // Of the ranks that run.
   Ending ending_;
   bool failure_reported_ = false;
+  uint32_t ended_well_ = 0;  // How many ranks.
   Deadline timeout_;
   // The rank whose child failed in its place; its own end may tell more.
   std::optional<Rank> unexplained_;

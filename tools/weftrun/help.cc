@@ -11,6 +11,9 @@ usage: weftrun -n N [flags] [--] program [arguments]
   --wdir DIR           start the ranks in DIR
   --tag-output         put "[rank] " before each line that a rank writes
   --timeout SECONDS    end the job when it has not ended by then
+  --on-failure end|notify
+                       when a rank fails, end the job (the default); or tell the
+                       others (weft::World::OnDeath), which go on
   --stdin RANK|none    who reads weftrun's standard input (default: rank 0);
                        the others read an empty one
   --bind-to cpu|none   bind each rank to one cpu, or none to any
@@ -45,7 +48,9 @@ A signal INT, TERM, HUP or QUIT goes on to the ranks; what has not ended 5 s
 later, or at a second one, is killed. USR1 and USR2 are passed on. When a rank
 fails, the others have half a second to end, one more after a SIGTERM, and are
 killed then. Nothing of a job outlives weftrun, children in the background
-included.
+included. With --on-failure notify a rank that fails once all have joined, and
+before it leaves, is only reported; a rank that aborts the job ends it all the
+same.
 
 On several hosts the program, its directory and weftrun itself are at the same
 place on each. Ranks get the variables that -x names, and this shell's WEFT_*.
@@ -54,7 +59,8 @@ job ends. There the ranks are killed as soon as weftrun is not heard.
 
 exit status:
   0          all ranks ended well
-  1..255     that of the rank that failed first, which the last line names
+  1..255     that of the rank that failed first, which the last line names; with
+             --on-failure notify only if no rank ended well
   128+N      that rank was killed by signal N, or weftrun was ended by it
              (141: whoever read standard output has gone)
   124        the job did not end within --timeout

@@ -52,8 +52,10 @@ class Launcher {
       : options_(options),
         plans_(PlanHosts(options)),
         fleet_(options.placement.map, HostNames(plans_),
-               /*has_authority=*/plans_[0].node.has_value(),
-               [this](uint32_t host, const Frame& frame) { Send(host, frame); }),
+               {.has_authority = plans_[0].node.has_value(),
+                .survivors_go_on = options.survivors_go_on},
+               {.send = [this](uint32_t host, const Frame& frame) { Send(host, frame); },
+                .say = [this](const std::string& line) { Say(line); }}),
         remotes_(plans_.size()),
         output_owed_(plans_.size()) {}
 
@@ -221,7 +223,7 @@ void Launcher::ForwardInput(uint32_t host, UniqueFd input) {
 }
 
 void Launcher::RunOnce() {
-  Deadline next = timeout_;
+  Deadline next = std::min(timeout_, fleet_.next());
   for (const auto& remote : remotes_) {
     if (remote) next = std::min(next, remote->next());
   }
@@ -232,6 +234,7 @@ void Launcher::RunOnce() {
     if (remotes_[host] && fleet_.decided()) remotes_[host]->GiveUpStart();
   }
   ended_.clear();
+  fleet_.Tick(MonotonicNanos());
   if (timeout_.Expired()) {
     timeout_ = Deadline();
     fleet_.TimeOut(options_.timeout);

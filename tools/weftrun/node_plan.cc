@@ -28,6 +28,11 @@ class Reader {
     if (ok_) std::memcpy(&number, bytes.data(), sizeof(number));
     return number;
   }
+  bool Switch() {
+    const uint32_t number = Number();
+    ok_ = ok_ && number <= 1;
+    return number == 1;
+  }
   std::string Text() { return std::string(Bytes(Number())); }
   // Of things that take `bytes` at least: no more than there can be.
   uint32_t Count(size_t bytes) {
@@ -83,6 +88,7 @@ std::string EncodeNodePlan(const NodePlan& plan) {
   Append(bytes, options.stdin_rank.value_or(kNone));
   Append(bytes, static_cast<uint32_t>(options.binding));
   Append(bytes, options.verbose ? 1u : 0u);
+  Append(bytes, options.survivors_go_on ? 1u : 0u);
   Append(bytes, static_cast<uint32_t>(options.command.size()));
   for (const std::string& word : options.command) Append(bytes, word);
   return bytes;
@@ -108,10 +114,10 @@ absl::StatusOr<NodePlan> DecodeNodePlan(std::string_view bytes) {
   if (const uint32_t rank = reader.Number(); rank != kNone) options.stdin_rank = rank;
   const uint32_t binding = reader.Number();
   options.binding = static_cast<Options::Binding>(binding);
-  const uint32_t verbose = reader.Number();
-  options.verbose = verbose != 0;
+  options.verbose = reader.Switch();
+  options.survivors_go_on = reader.Switch();
   for (uint32_t left = reader.Count(4); left > 0; --left) options.command.push_back(reader.Text());
-  if (!reader.AtEnd() || binding > static_cast<uint32_t>(Options::Binding::kNone) || verbose > 1 ||
+  if (!reader.AtEnd() || binding > static_cast<uint32_t>(Options::Binding::kNone) ||
       !MakesSense(plan)) {
     return absl::InvalidArgumentError(
         "the launcher's plan makes no sense: use the same build of Weft on all hosts");

@@ -22,8 +22,8 @@ struct NodePlan {
   std::optional<uint32_t> node;
   std::string host;  // By the name that messages use.
   NodeMap map{{}};
-  // What concerns ranks: environment, directory, stdin_rank, binding, verbose, command, and in
-  // the only host's plan `timeout`. Nothing else counts here.
+  // What concerns ranks: environment, directory, stdin_rank, binding, verbose, survivors_go_on,
+  // command, and in the only host's plan `timeout`. Nothing else counts here.
   Options options;
 
   // The ranks that this host starts, ascending.

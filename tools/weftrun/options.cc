@@ -147,6 +147,17 @@ absl::Status SetMapping(const std::string& value, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status SetOnFailure(const std::string& value, Options& options) {
+  if (value != "end" && value != "notify") {
+    return Bad(
+        absl::StrCat("--on-failure takes end (the job ends when a rank fails) or notify (those "
+                     "that survive are told, and go on), not \"",
+                     value, "\""));
+  }
+  options.survivors_go_on = value == "notify";
+  return absl::OkStatus();
+}
+
 absl::Status SetAgent(const std::string& value, Options& options) {
   if (value.find_first_not_of(' ') == std::string::npos) {
     return Bad(
@@ -199,6 +210,7 @@ const std::vector<Flag>& Flags() {
       {"N", true, SetRanksPerHost},
       {"ppn", true, SetRanksPerHost},
       {"map-by", true, SetMapping},
+      {"on-failure", true, SetOnFailure},
       {"agent", true, SetAgent},
       {"remote-weftrun", true, SetRemoteWeftrun},
       {"interface", true, SetInterface},

@@ -35,7 +35,8 @@ struct Options {
   uint32_t pretended_nodes = 1;  // The ranks are told that they run on so many.
   std::vector<Host> hosts;       // As named by --host and --hostfile; none: this machine alone.
   std::optional<uint32_t> ranks_per_host;
-  bool by_node = false;  // --map-by: neighbours on different hosts.
+  bool survivors_go_on = false;  // --on-failure
+  bool by_node = false;          // --map-by: neighbours on different hosts.
   // Shell words that run a command on a host, which they get as two more words.
   std::string agent = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15";
   std::string remote_weftrun;  // Where weftrun is on the other hosts; empty: as here, or the PATH.

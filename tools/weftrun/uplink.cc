@@ -37,6 +37,12 @@ Frame PublishFrame(Rank rank, MemberState state, int wait_status) {
           .first = static_cast<uint64_t>(state)};
 }
 
+Frame ProposeFrame(uint32_t proposal) { return {.type = Type::kPropose, .first = proposal}; }
+
+Frame AnnounceFrame(uint32_t epoch) { return {.type = Type::kAnnounce, .first = epoch}; }
+
+Frame KillFrame(Rank rank) { return {.type = Type::kKill, .rank = rank}; }
+
 bool CallNode(const Frame& frame, Rank size, JobNodes& node) {
   if (frame.rank >= size) return false;
   switch (frame.type) {
@@ -50,6 +56,15 @@ bool CallNode(const Frame& frame, Rank size, JobNodes& node) {
       return true;
     case Type::kPublish:
       node.Publish(frame.rank, static_cast<MemberState>(frame.first), frame.number);
+      return true;
+    case Type::kPropose:
+      node.Propose(static_cast<uint32_t>(frame.first));
+      return true;
+    case Type::kAnnounce:
+      node.Announce(static_cast<uint32_t>(frame.first));
+      return true;
+    case Type::kKill:
+      node.Kill(frame.rank);
       return true;
     default:
       return false;

@@ -30,6 +30,9 @@ class Uplink final : public JobAuthority {
 Frame AnswerFrame(Rank to, const WireMessage& answer);
 Frame MakeMemoryFrame(const MemoryShape& shape);
 Frame PublishFrame(Rank rank, MemberState state, int wait_status);
+Frame ProposeFrame(uint32_t proposal);
+Frame AnnounceFrame(uint32_t epoch);
+Frame KillFrame(Rank rank);
 
 // Makes the call that a frame stands for. False when it stands for none, or for nothing
 // that can be right in a job of `size` ranks.

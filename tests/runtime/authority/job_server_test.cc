@@ -26,6 +26,9 @@ class Nodes final : public JobNodes {
     said.push_back(
         absl::StrCat(state == MemberState::kLeft ? "left " : "dead ", rank, " ", wait_status));
   }
+  void Propose(uint32_t proposal) override { said.push_back(absl::StrCat("propose ", proposal)); }
+  void Announce(uint32_t epoch) override { said.push_back(absl::StrCat("announce ", epoch)); }
+  void Kill(Rank rank) override { said.push_back(absl::StrCat("kill ", rank)); }
   // What the rank was answered last; once.
   WireMessage Last(Rank rank) {
     if (answers[rank].empty()) return {.type = Type::kJoin};

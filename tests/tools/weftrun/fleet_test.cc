@@ -17,8 +17,9 @@ class FleetTest : public testing::Test {
   // Ranks 0 and 2 on a, 1 and 3 on b.
   Fleet fleet{NodeMap({0, 1, 0, 1}),
               {"a", "b"},
-              /*has_authority=*/true,
-              [this](uint32_t host, const Frame& frame) { sent[host].push_back(frame); }};
+              {.has_authority = true},
+              {.send = [this](uint32_t host, const Frame& frame) { sent[host].push_back(frame); },
+               .say = [](const std::string&) {}}};
   std::vector<Frame> sent[2];
 
   std::vector<Frame> Sent(uint32_t host, Type type) const {
