@@ -49,8 +49,8 @@ class JobNodes {
   // from an epoch on.
   virtual void Propose(uint32_t proposal) = 0;
   virtual void Announce(uint32_t epoch) = 0;
-  // To the rank's node: end it, it does not acknowledge.
-  virtual void Kill(Rank rank) = 0;
+  // To the rank's node: end it, because of `why`, which completes "rank 3 was ended: ...".
+  virtual void Kill(Rank rank, std::string_view why) = 0;
 };
 
 }  // namespace weft

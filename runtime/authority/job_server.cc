@@ -54,6 +54,9 @@ void JobServer::Request(Rank rank, const WireMessage& request) {
         to_.Announce(epochs_.epoch());
       }
       break;
+    case Type::kAccuse:
+      Accuse(rank, request.first, request.text);
+      break;
     case Type::kContinue:
       Continue(rank, request);
       break;
@@ -225,7 +228,22 @@ void JobServer::Propose() {
 }
 
 void JobServer::Tick(int64_t now) {
-  for (const Rank rank : epochs_.Late(now)) to_.Kill(rank);
+  for (const Rank rank : epochs_.Late(now)) {
+    Condemn(rank, absl::StrFormat("it did not give up those that had died within %g s",
+                                  absl::ToDoubleSeconds(Epochs::kPatience)));
+  }
+}
+
+void JobServer::Condemn(Rank rank, std::string_view why) {
+  if (std::exchange(members_[rank].condemned, true)) return;
+  to_.Kill(rank, why);
+}
+
+void JobServer::Accuse(Rank rank, uint64_t other, std::string_view why) {
+  if (!survivable() || other >= size_ || !Runs(static_cast<Rank>(other))) return;
+  if (!Runs(rank) || members_[rank].condemned) return;
+  Condemn(static_cast<Rank>(other),
+          absl::StrFormat("rank %u could not reach it any more: %s", rank, std::string(why)));
 }
 
 void JobServer::Continue(Rank rank, const WireMessage& request) {

@@ -60,6 +60,7 @@ class JobServer final : public JobAuthority {
     bool has_memory = false;
     // With whom it wants to go on; not in `waiting`.
     std::optional<WireMessage> continuing;
+    bool condemned = false;  // It has been asked to be ended.
   };
   struct Entry {
     Rank owner;
@@ -81,6 +82,10 @@ class JobServer final : public JobAuthority {
   void LoseMember(Rank rank, Standing standing, std::string why);
   std::string WhoIsMissing() const;
   void Propose();
+  void Condemn(Rank rank, std::string_view why);
+  // `rank` cannot reach `other` any more. The first word counts: of two that are cut off from each
+  // other one goes on.
+  void Accuse(Rank rank, uint64_t other, std::string_view why);
   void Continue(Rank rank, const WireMessage& request);
   // All that can go on want to: answers them.
   void CompleteContinue();

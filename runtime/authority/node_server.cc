@@ -36,7 +36,8 @@ void NodeServer::Receive(Rank rank, pid_t process, std::string_view datagram) {
     return;
   }
   if (member.standing != Standing::kJoined) {
-    if (message->type == Type::kAcknowledge) return;  // It has left meanwhile.
+    // It has left meanwhile, and what is not answered is not refused.
+    if (message->type == Type::kAcknowledge || message->type == Type::kAccuse) return;
     Refuse(rank, message->id,
            absl::FailedPreconditionError(absl::StrFormat("rank %u %s", rank,
                                                          member.standing == Standing::kStarted

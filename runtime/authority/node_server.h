@@ -36,8 +36,8 @@ class NodeServer final : public JobNodes {
     virtual void OnJoined(Rank rank, pid_t process) = 0;
     virtual void OnLeft(Rank rank) = 0;
     virtual void OnAbort(Rank rank, int code, std::string_view message) = 0;
-    // Its processes are to end, now.
-    virtual void Kill(Rank rank) = 0;
+    // Its processes are to end, now; `why` completes "rank 3 was ended: ...".
+    virtual void OnCondemned(Rank rank, std::string_view why) = 0;
   };
 
   // Where a rank of this node stands.
@@ -63,7 +63,7 @@ class NodeServer final : public JobNodes {
   void Publish(Rank rank, MemberState state, int wait_status) override;
   void Propose(uint32_t proposal) override;
   void Announce(uint32_t epoch) override;
-  void Kill(Rank rank) override { outside_.Kill(rank); }
+  void Kill(Rank rank, std::string_view why) override { outside_.OnCondemned(rank, why); }
 
  private:
   struct Member {

@@ -63,6 +63,8 @@ class Bootstrap {
   // Says that this rank has given up the dead of `proposal`. Never waits for a request
   // that is under way.
   virtual void Acknowledge(uint32_t /*proposal*/) {}
+  // Says that this rank cannot reach `rank` any more, so that one of the two is to go. Likewise.
+  virtual void Accuse(Rank /*rank*/, std::string_view /*why*/) {}
 
   struct Survivors {
     uint32_t epoch = 0;

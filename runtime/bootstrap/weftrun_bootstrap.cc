@@ -153,22 +153,21 @@ absl::Status WeftrunBootstrap::Fence(Deadline deadline) {
 absl::Status WeftrunBootstrap::Leave() { return Call({.type = Type::kLeave}, Prompt()).status(); }
 
 void WeftrunBootstrap::Abort(int code, std::string_view message) {
+  Tell({.type = Type::kAbort, .first = static_cast<uint32_t>(code), .text = std::string(message)});
+}
+
+void WeftrunBootstrap::Tell(const WireMessage& message) {
   if (!CheckProcess().ok()) return;
-  // A guard that takes no message is ending the job already.
-  SendDatagram(socket_.get(),
-               EncodeWire({.type = Type::kAbort,
-                           .first = static_cast<uint32_t>(code),
-                           .text = std::string(message)}),
-               {}, Deadline::After(absl::Seconds(1)))
+  SendDatagram(socket_.get(), EncodeWire(message), {}, Deadline::After(absl::Seconds(1)))
       .IgnoreError();
 }
 
 void WeftrunBootstrap::Acknowledge(uint32_t proposal) {
-  if (!CheckProcess().ok()) return;
-  // A guard that takes no message is ending the job, or takes this rank for lost.
-  SendDatagram(socket_.get(), EncodeWire({.type = Type::kAcknowledge, .first = proposal}), {},
-               Deadline::After(absl::Seconds(1)))
-      .IgnoreError();
+  Tell({.type = Type::kAcknowledge, .first = proposal});
+}
+
+void WeftrunBootstrap::Accuse(Rank rank, std::string_view why) {
+  Tell({.type = Type::kAccuse, .first = rank, .text = std::string(why)});
 }
 
 absl::StatusOr<Bootstrap::Survivors> WeftrunBootstrap::Continue(uint32_t epoch, uint64_t completed,

@@ -48,6 +48,7 @@ class WeftrunBootstrap final : public Bootstrap {
   absl::Status Leave() override;
   void Abort(int code, std::string_view message) override;
   void Acknowledge(uint32_t proposal) override;
+  void Accuse(Rank rank, std::string_view why) override;
   absl::StatusOr<Survivors> Continue(uint32_t epoch, uint64_t completed, std::string_view result,
                                      Deadline deadline) override;
   std::optional<Rank> NextDeath() override;
@@ -74,6 +75,9 @@ class WeftrunBootstrap final : public Bootstrap {
   // Who keeps the suspended request from being answered.
   std::string WhoIsMissing();
   absl::Status CheckProcess() const;
+  // Sends what is not answered; a guard that takes it no more is ending the job, or takes this
+  // rank for lost.
+  void Tell(const WireMessage& message);
   void AddDeath(uint64_t rank);
   // Makes this thread the one whose request is under way, until EndCall. False
   // when another's still is at the deadline.

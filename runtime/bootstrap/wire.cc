@@ -65,6 +65,9 @@ bool ShapeOf(WireMessage::Type type, Shape& shape) {
     case Type::kAcknowledge:
       shape = {.max_first = UINT32_MAX};
       return true;
+    case Type::kAccuse:
+      shape = {.max_text = kMaxWireTextBytes, .max_first = kMaxRanks - 1};
+      return true;
     case Type::kContinue:
       shape = {.max_value = Bootstrap::kMaxResultBytes,
                .max_first = UINT32_MAX,

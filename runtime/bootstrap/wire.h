@@ -38,6 +38,8 @@ struct WireMessage {
     kAbort,  // first: exit code (as int32), text: message. Not answered.
     // Where survivors go on. first: a proposal whose dead this rank has given up. Not answered.
     kAcknowledge,
+    // Likewise. first: a rank that this one cannot reach any more, text: why. Not answered.
+    kAccuse,
     // first: epoch, second: how many collective calls this rank has completed, value: what the
     // last came to.
     kContinue,

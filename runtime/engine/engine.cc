@@ -287,6 +287,9 @@ void Engine::Settle(Rank peer, Deadline deadline) { impl_->Settle(peer, deadline
 absl::Status Engine::Flush(Rank peer, Deadline deadline) { return impl_->Flush(peer, deadline); }
 absl::Status Engine::FlushAll(Deadline deadline) { return impl_->FlushAll(deadline); }
 void Engine::Progress() { impl_->Progress(); }
+void Engine::OnLost(std::function<void(Rank, std::string_view)> lost) {
+  impl_->OnLost(std::move(lost));
+}
 void Engine::AbandonDead() { impl_->AbandonDead(); }
 const std::atomic<uint32_t>& Engine::unsettled() const { return impl_->unsettled(); }
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -139,6 +140,10 @@ class Engine {
 
   // Polls, and starts what was held back.
   void Progress();
+
+  // `lost` hears of each peer that the transport has lost though the membership says that it is
+  // alive, and why; it must not call the Engine, nor block. Before any operation.
+  void OnLost(std::function<void(Rank peer, std::string_view why)> lost);
 
   // Gives up the peers that the membership says are dead, whether or not anything was ever under
   // way to them: nothing from them lands here afterwards.

@@ -50,6 +50,7 @@ class Engine::Impl {
   absl::Status Flush(Rank peer, Deadline deadline);
   absl::Status FlushAll(Deadline deadline);
   void Progress();
+  void OnLost(std::function<void(Rank, std::string_view)> lost) { lost_ = std::move(lost); }
   void AbandonDead();
   const std::atomic<uint32_t>& unsettled() const { return unsettled_; }
 
@@ -267,8 +268,9 @@ class Engine::Impl {
   std::vector<Peer*> used_;
   std::vector<Peer*> backlog_;  // Those with operations that are not handed over.
   uint32_t seen_changes_ = 0;   // Of the membership.
-  bool any_error_ = false;      // A peer is gone, or errors_ ever got one.
-  bool completed_ = false;      // Something was, since waiters were last told.
+  std::function<void(Rank, std::string_view)> lost_;
+  bool any_error_ = false;  // A peer is gone, or errors_ ever got one.
+  bool completed_ = false;  // Something was, since waiters were last told.
   // While this rank posts, the service thread looks every 1 ms, and posted operations are held
   // back to be handed over together: one doorbell, and one completion, for all. Cleared with
   // the lock held only, so that nothing is held that the thread does not look for.

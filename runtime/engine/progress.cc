@@ -331,6 +331,7 @@ void Engine::Impl::AbandonDead() {
 
 void Engine::Impl::PeerGone(Peer& peer) {
   if (std::exchange(peer.gone, true)) return;
+  if (lost_ != nullptr && !IsDead(peer.rank)) lost_(peer.rank, transport_->WhyLost(peer.rank));
   transport_->Abandon(peer.rank, Lane::kSmall);
   any_error_ = true;  // Flush has something to report.
   UpdateUnsettled();

@@ -99,6 +99,7 @@ absl::Status Runtime::Connect() {
       std::vector<Engine::RegisteredMemory>{
           {.bytes = slab_bytes, .local_key = slab_registration_->local_key()},
           {.bytes = control_bytes, .local_key = control_registration_->local_key()}});
+  if (node_.membership->survivors_go_on.load(std::memory_order_relaxed) != 0) WatchDeaths();
   if (connects_eagerly) {
     if (absl::Status connected = engine_->ConnectAll(deadline); !connected.ok()) return connected;
     if (absl::Status all = bootstrap_->Fence(deadline); !all.ok()) return all;
@@ -136,13 +137,6 @@ absl::Status Runtime::Connect() {
             .unsettled = &engine_->unsettled(),
             .dead = &node_.membership->dead,
             .runtime = this};
-  if (node_.membership->survivors_go_on.load(std::memory_order_relaxed) != 0) {
-    death_watch_ = std::make_unique<DeathWatch>(
-        node_,
-        DeathWatch::Actions{
-            .abandon_dead = [this] { engine_->AbandonDead(); },
-            .acknowledge = [this](uint32_t proposal) { bootstrap_->Acknowledge(proposal); }});
-  }
   return absl::OkStatus();
 }
 

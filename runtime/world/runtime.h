@@ -97,11 +97,16 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
  private:
   Runtime(std::unique_ptr<Bootstrap> bootstrap, const Settings& settings);
   absl::Status Connect();
+  // Where survivors go on.
+  void WatchDeaths();
   // What the collective calls and Leave do first.
   absl::Status FlushEarlier();
   absl::Status WaitUntilAllLeft(Deadline deadline);
   // Waits until the others have agreed on a dead set that is new to the program.
   absl::StatusOr<uint32_t> AwaitEpoch(Deadline deadline);
+  // Whether somebody is dead whose death the program has not accepted, or will be: one of this
+  // rank and a peer that its transport has lost.
+  bool HasLost();
 
   const std::unique_ptr<Bootstrap> bootstrap_;
   const Settings settings_;
@@ -132,6 +137,9 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   std::optional<Arena> local_ ABSL_GUARDED_BY(local_lock_);
 
   std::atomic<bool> left_ = false;
+
+  absl::Mutex lost_lock_;
+  std::vector<Rank> lost_ ABSL_GUARDED_BY(lost_lock_);  // By the transport, though alive.
 
   std::unique_ptr<DeathWatch> death_watch_;  // Where survivors go on. The first to end.
 };

@@ -1,6 +1,8 @@
 // How a rank goes on when others have died.
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -39,6 +41,28 @@ std::optional<Agreement::Result> FromBytes(const std::string& bytes) {
 
 }  // namespace
 
+void Runtime::WatchDeaths() {
+  engine_->OnLost([this](Rank peer, std::string_view why) {
+    {
+      absl::MutexLock lock(&lost_lock_);
+      lost_.push_back(peer);
+    }
+    bootstrap_->Accuse(peer, why);
+  });
+  death_watch_ = std::make_unique<DeathWatch>(
+      node_, DeathWatch::Actions{
+                 .abandon_dead = [this] { engine_->AbandonDead(); },
+                 .acknowledge = [this](uint32_t proposal) { bootstrap_->Acknowledge(proposal); }});
+}
+
+bool Runtime::HasLost() {
+  if (FirstDead(node_)) return true;
+  absl::MutexLock lock(&lost_lock_);
+  return std::ranges::any_of(lost_, [this](Rank peer) {
+    return node_.membership->state[peer].load(std::memory_order_acquire) == MemberState::kAlive;
+  });
+}
+
 DeadSet Runtime::Dead() const { return ReadDeadSet(node_); }
 
 void Runtime::OnDeath(std::function<void(const DeadSet&)> callback) {
@@ -52,7 +76,7 @@ std::shared_ptr<const std::vector<Rank>> Runtime::members() const {
 
 absl::StatusOr<uint32_t> Runtime::AwaitEpoch(Deadline deadline) {
   const Membership& membership = *node_.membership;
-  if (!FirstDead(node_)) {
+  if (!HasLost()) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "Continue on rank %u: no rank has died %s", rank(),
         accepted_epoch_.load(std::memory_order_relaxed) == 0 ? "" : "since the last one"));

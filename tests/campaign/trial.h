@@ -37,6 +37,8 @@ class Trial {
   bool AwaitSurvivors() const;
   // Has the survivors end, and checks all that is said above.
   void Finish();
+  // Likewise, where it is not known who dies.
+  void FinishWhateverDied();
 
   WeftrunProcess& process() { return process_; }
   const Ranks& dead() const { return dead_; }
@@ -45,6 +47,7 @@ class Trial {
   // "WORD EPOCH RANK: RANKS" lines, by epoch and rank.
   std::map<uint32_t, std::map<Rank, Ranks>> LinesOf(const std::string& word) const;
   Ranks Survivors() const;
+  void Check(const WeftrunResult& result);
 
   const Rank size_;
   WeftrunProcess process_;

@@ -44,7 +44,10 @@ void Fleet::Receive(uint32_t host, const Frame& frame) {
       ended_well_ += frame.first;
       // The last word of the host that decided may say more than its first.
       if (decision_ && decision_->host == host) decision_ = std::nullopt;
-      if (!decision_ && (frame.number != 0 || !frame.text.empty())) {
+      if (!decision_ && frame.number != 0 && CanSurvive()) {
+        // What decides is said before the verdict: its guard itself has failed.
+        Survive(host, frame.number, frame.text);
+      } else if (!decision_ && (frame.number != 0 || !frame.text.empty())) {
         Decide(host, frame.number, frame.text);
       }
       End(host, "was ended with the job");
@@ -74,7 +77,7 @@ void Fleet::Lose(uint32_t host, std::string_view why) {
   const std::string line = lost.empty() ? reason
                                         : absl::StrFormat("host %s is lost, and %s with it: %s",
                                                           hosts_[host], lost.Text(), reason);
-  if (!decision_ && job_ && job_->survivable() && running_ > 1) {
+  if (CanSurvive()) {
     Survive(host, kExitLauncher, line);
   } else {
     Decide(host, kExitLauncher, line + "; the job was ended");
@@ -96,6 +99,8 @@ void Fleet::End(uint32_t host, std::string_view how) {
     if (map_.of(rank) == host) job_->ReportDeath(rank, -1, how);
   }
 }
+
+bool Fleet::CanSurvive() const { return !decision_ && job_ && job_->survivable() && running_ > 1; }
 
 void Fleet::Survive(uint32_t host, int code, std::string line) {
   outside_.say(absl::StrCat(line, "; the others go on"));
@@ -152,8 +157,8 @@ void Fleet::Propose(uint32_t proposal) { Broadcast(ProposeFrame(proposal)); }
 
 void Fleet::Announce(uint32_t epoch) { Broadcast(AnnounceFrame(epoch)); }
 
-void Fleet::Kill(Rank rank) {
-  if (!ended_[map_.of(rank)]) outside_.send(map_.of(rank), KillFrame(rank));
+void Fleet::Kill(Rank rank, std::string_view why) {
+  if (!ended_[map_.of(rank)]) outside_.send(map_.of(rank), KillFrame(rank, why));
 }
 
 }  // namespace weft

@@ -68,7 +68,7 @@ class Fleet final : public JobNodes {
   void Publish(Rank rank, MemberState state, int wait_status) override;
   void Propose(uint32_t proposal) override;
   void Announce(uint32_t epoch) override;
-  void Kill(Rank rank) override;
+  void Kill(Rank rank, std::string_view why) override;
 
  private:
   struct Decision {
@@ -78,7 +78,8 @@ class Fleet final : public JobNodes {
   };
 
   Decision verdict() const;
-  // Others go on.
+  // Whether others go on without a host that is lost now.
+  bool CanSurvive() const;
   void Survive(uint32_t host, int code, std::string line);
   void Decide(std::optional<uint32_t> host, int code, std::string line);
   void End(uint32_t host, std::string_view how);

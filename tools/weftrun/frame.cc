@@ -95,6 +95,8 @@ bool ShapeOf(Frame::Type type, Shape& shape) {
       shape = {.rank = true, .number = true, .text = true};
       return true;
     case Type::kKill:
+      shape = {.rank = true, .text = true};
+      return true;
     case Type::kEndedUnjoined:
       shape = {.rank = true};
       return true;

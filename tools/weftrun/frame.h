@@ -43,7 +43,7 @@ struct Frame {
     kPublish,     // JobNodes: rank; first: MemberState; number: wait status.
     kPropose,     // JobNodes: first: the proposal.
     kAnnounce,    // JobNodes: first: the epoch.
-    kKill,        // JobNodes: rank.
+    kKill,        // JobNodes: rank; text: why.
 
     // Either way.
     kHeartbeat = 64,

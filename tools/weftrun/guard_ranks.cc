@@ -126,11 +126,11 @@ void Guard::OnAbort(Rank rank, int code, std::string_view message) {
   server_.ReportDeath(rank, -1, how);
 }
 
-void Guard::Kill(Rank rank) {
-  const pid_t process = ranks_[rank].process;
-  if (process == 0) return;
-  Narrate(absl::StrFormat("rank %u does not answer, and is killed", rank));
-  kill(-process, SIGKILL);
+void Guard::OnCondemned(Rank rank, std::string_view why) {
+  RankState& state = ranks_[rank];
+  if (state.process == 0) return;
+  state.killed_because = why;
+  kill(-state.process, SIGKILL);
 }
 
 bool Guard::Survived(int code, const std::string& who_and_how) {
@@ -170,6 +170,7 @@ void Guard::OnRankEnded(Rank rank, pid_t process, int wait_status) {
   if (state.joined_pidfd) loop_.Remove(state.joined_pidfd.get());
   state.joined_pidfd.reset();
   std::string how = DescribeEnd(wait_status);
+  if (!state.killed_because.empty()) how = absl::StrCat("was ended: ", state.killed_because);
   Narrate(absl::StrFormat("rank %u %s", rank, how));
 
   const auto standing = server_.standing(rank);

@@ -47,7 +47,7 @@ class Guard final : public NodeServer::Outside {
   void OnJoined(Rank rank, pid_t process) override;
   void OnLeft(Rank rank) override;
   void OnAbort(Rank rank, int code, std::string_view message) override;
-  void Kill(Rank rank) override;
+  void OnCondemned(Rank rank, std::string_view why) override;
 
  private:
   struct RankState {
@@ -55,6 +55,7 @@ class Guard final : public NodeServer::Outside {
     RankLink link;
     // Of the process that joined, if it is not `process` itself but a child.
     UniqueFd joined_pidfd;
+    std::string killed_because;  // By us; empty: it was not.
   };
 
   // The job's: our own, if this is its only host.

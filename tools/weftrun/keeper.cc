@@ -49,7 +49,8 @@ class Keeper {
   void OnGuardEnded(int wait_status);
   // The launcher has gone: ends what is left.
   [[noreturn]] void EndAll();
-  void Verdict(int code, std::string line);
+  void Verdict(const Frame& verdict);
+  void CannotStart(std::string why);
 
   EventLoop loop_;
   FrameStream channel_;
@@ -66,7 +67,7 @@ class Keeper {
 
 int Keeper::Run() {
   if (absl::Status status = SetUp(); !status.ok()) {
-    Verdict(kExitLauncher, std::string(status.message()));
+    CannotStart(std::string(status.message()));
   }
   while (true) {
     loop_.RunOnce(
@@ -101,8 +102,8 @@ void Keeper::OnLauncher(const Frame& frame) {
       break;
     case Frame::Type::kPlan:
       if (absl::Status status = StartGuard(frame); !status.ok()) {
-        Verdict(kExitLauncher, absl::StrCat(plan_ ? "on " + plan_->host + ": " : "",
-                                            std::string(status.message())));
+        CannotStart(
+            absl::StrCat(plan_ ? "on " + plan_->host + ": " : "", std::string(status.message())));
       }
       break;
     case Frame::Type::kOutputTaken:
@@ -181,21 +182,26 @@ void Keeper::OnGuardEnded(int wait_status) {
     const bool killed = KillDescendants(
         {}, [](pid_t, int) {}, Deadline::After(absl::Seconds(10)));
     left = absl::StrCat("weftrun's guard on ", plan_->host, " ", DescribeEnd(wait_status),
-                        killed ? "; the job was ended" : "; some processes could not be killed");
+                        killed ? "" : "; some processes could not be killed",
+                        plan_->options.survivors_go_on ? "" : "; the job was ended");
   }
   guard_.FinishOutput();
   if (verdict_) {
-    Verdict(verdict_->number, verdict_->text);
+    Verdict(*verdict_);
   } else {
-    Verdict(kExitLauncher, left);
+    Verdict({.type = Frame::Type::kVerdict, .number = kExitLauncher, .text = left});
   }
 }
 
-void Keeper::Verdict(int code, std::string line) {
+void Keeper::Verdict(const Frame& verdict) {
   if (verdict_sent_) return;
   verdict_sent_ = true;
   // The launcher closes the channel when it has it.
-  channel_.Send({.type = Frame::Type::kVerdict, .number = code, .text = std::move(line)});
+  channel_.Send(verdict);
+}
+
+void Keeper::CannotStart(std::string why) {
+  Verdict({.type = Frame::Type::kVerdict, .number = kExitLauncher, .text = std::move(why)});
 }
 
 void Keeper::EndAll() {

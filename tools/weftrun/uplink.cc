@@ -41,7 +41,9 @@ Frame ProposeFrame(uint32_t proposal) { return {.type = Type::kPropose, .first =
 
 Frame AnnounceFrame(uint32_t epoch) { return {.type = Type::kAnnounce, .first = epoch}; }
 
-Frame KillFrame(Rank rank) { return {.type = Type::kKill, .rank = rank}; }
+Frame KillFrame(Rank rank, std::string_view why) {
+  return {.type = Type::kKill, .rank = rank, .text = std::string(why)};
+}
 
 bool CallNode(const Frame& frame, Rank size, JobNodes& node) {
   if (frame.rank >= size) return false;
@@ -64,7 +66,7 @@ bool CallNode(const Frame& frame, Rank size, JobNodes& node) {
       node.Announce(static_cast<uint32_t>(frame.first));
       return true;
     case Type::kKill:
-      node.Kill(frame.rank);
+      node.Kill(frame.rank, frame.text);
       return true;
     default:
       return false;

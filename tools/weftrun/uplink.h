@@ -32,7 +32,7 @@ Frame MakeMemoryFrame(const MemoryShape& shape);
 Frame PublishFrame(Rank rank, MemberState state, int wait_status);
 Frame ProposeFrame(uint32_t proposal);
 Frame AnnounceFrame(uint32_t epoch);
-Frame KillFrame(Rank rank);
+Frame KillFrame(Rank rank, std::string_view why);
 
 // Makes the call that a frame stands for. False when it stands for none, or for nothing
 // that can be right in a job of `size` ranks.

@@ -28,7 +28,9 @@ class Nodes final : public JobNodes {
   }
   void Propose(uint32_t proposal) override { said.push_back(absl::StrCat("propose ", proposal)); }
   void Announce(uint32_t epoch) override { said.push_back(absl::StrCat("announce ", epoch)); }
-  void Kill(Rank rank) override { said.push_back(absl::StrCat("kill ", rank)); }
+  void Kill(Rank rank, std::string_view why) override {
+    said.push_back(absl::StrCat("kill ", rank, ": ", std::string(why)));
+  }
   // What the rank was answered last; once.
   WireMessage Last(Rank rank) {
     if (answers[rank].empty()) return {.type = Type::kJoin};

@@ -34,7 +34,7 @@ class TestServer final : public NodeServer::Outside {
   void OnJoined(Rank, pid_t) override {}
   void OnLeft(Rank) override {}
   void OnAbort(Rank rank, int code, std::string_view message) override;
-  void Kill(Rank) override {}
+  void OnCondemned(Rank, std::string_view) override {}
 
  private:
   void Serve();

@@ -32,6 +32,7 @@ std::vector<WireMessage> OneOfEach() {
       {.type = Type::kLeave, .id = 7},
       {.type = Type::kAbort, .id = 8, .first = 3, .text = "gave up"},
       {.type = Type::kAcknowledge, .first = 3},
+      {.type = Type::kAccuse, .first = 65534, .text = "no answer"},
       {.type = Type::kContinue,
        .id = 13,
        .first = 2,
@@ -146,7 +147,7 @@ TEST(WireTest, WhatATypeMayNotCarryIsRefused) {
            {.type = static_cast<Type>(0)},
            {.type = Type::kAcknowledge, .first = uint64_t{1} << 32},
            {.type = Type::kContinue, .value = std::string(Bootstrap::kMaxResultBytes + 1, 'r')},
-           {.type = static_cast<Type>(11)},
+           {.type = static_cast<Type>(12)},
            {.type = static_cast<Type>(255)},
        }) {
     EXPECT_EQ(DecodeWire(EncodeWire(message)).status().code(), absl::StatusCode::kInvalidArgument)

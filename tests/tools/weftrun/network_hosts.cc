@@ -61,7 +61,7 @@ NetworkHosts::~NetworkHosts() {
 std::string NetworkHosts::agent() const { return AgentPath(); }
 
 bool NetworkHosts::Run(const std::string& command) {
-  if (system((command + " 2>/dev/null").c_str()) == 0) return true;
+  if (system(("exec 2>/dev/null; " + command).c_str()) == 0) return true;
   why_not_ = "this does not work here: " + command;
   return false;
 }
@@ -130,6 +130,21 @@ bool NetworkHosts::AddHost(int host) {
 
 void NetworkHosts::SetLink(int host, bool up) {
   Run("ip link set link" + std::to_string(host) + (up ? " up" : " down"));
+}
+
+bool NetworkHosts::SetDrops(int host, Drops drops) {
+  const auto chain = [](const std::string& hook, const std::string& rule) {
+    return "chain " + hook + " { type filter hook " + hook + " priority 0; oifname lo accept; " +
+           "iifname lo accept; " + rule + " drop; }; ";
+  };
+  constexpr char kSome[] = "numgen random mod 100 < 30";
+  std::string chains;
+  if (drops == Drops::kSent) chains = chain("output", "");
+  if (drops == Drops::kReceived) chains = chain("input", "");
+  if (drops == Drops::kSome) chains = chain("output", kSome) + chain("input", kSome);
+  return Run("nsenter -t " + std::to_string(servers_[static_cast<size_t>(host - 1)]) +
+             " -n /usr/sbin/nft -f - <<'END'\nflush ruleset\ntable inet drops { " + chains +
+             "}\nEND\n");
 }
 
 }  // namespace weft

@@ -28,6 +28,10 @@ class NetworkHosts {
   std::string agent() const;
   // The host's link, pulled out or put back.
   void SetLink(int host, bool up);
+  // What a host's own network drops, from here on: nothing, all that it sends, all that comes, or
+  // 30 of 100 packets, of either kind.
+  enum class Drops { kNothing, kSent, kReceived, kSome };
+  bool SetDrops(int host, Drops drops);
 
  private:
   bool Run(const std::string& command);

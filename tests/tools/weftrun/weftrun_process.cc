@@ -146,6 +146,12 @@ std::vector<pid_t> WeftrunProcess::Named(const std::string& name) const {
   return found;
 }
 
+bool WeftrunProcess::IsAbove(pid_t process, pid_t descendant) {
+  pid_t at = descendant;
+  while (at > 1 && at != process) at = ParentOf(at);
+  return at == process;
+}
+
 std::vector<pid_t> WeftrunProcess::Ranks() const { return Named("test_rank"); }
 
 std::string WeftrunProcess::Describe() const {

@@ -63,6 +63,7 @@ class WeftrunProcess {
   pid_t Guard() const;
   // Those of `Processes` with a name, as ps shows it.
   std::vector<pid_t> Named(const std::string& name) const;
+  static bool IsAbove(pid_t process, pid_t descendant);
   // Those of `Processes` that run the test program (comm is test_rank).
   std::vector<pid_t> Ranks() const;
   // Their numbers, names, states and parents, for messages.
